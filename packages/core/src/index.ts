@@ -1,0 +1,12 @@
+/**
+ * The rules of Breakwater as pure functions, without any dependency: time is a number of milliseconds, chance is an argument.
+ *
+ * @since 0.1.0
+ */
+export * as Backoff from "./Backoff.js"
+export * as HttpDate from "./HttpDate.js"
+export * as InvalidOption from "./InvalidOption.js"
+export * as Jitter from "./Jitter.js"
+export * as Limit from "./Limit.js"
+export * as RandomStream from "./RandomStream.js"
+export * as RetryAfter from "./RetryAfter.js"

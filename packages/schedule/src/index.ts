@@ -1,0 +1,9 @@
+/**
+ * Retry schedules for Effect that help and cannot hurt: backoff, jitter that survives the cap, limits, `Retry-After`.
+ *
+ * @since 0.1.0
+ */
+export * as Backoff from "./Backoff.js"
+export * as Jitter from "./Jitter.js"
+export * as Limit from "./Limit.js"
+export * as RetryAfter from "./RetryAfter.js"

@@ -1,0 +1,61 @@
+/**
+ * A storm as a value: a service, its clients, what each client does with a call, and how long to watch.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type { Clients } from "./Clients.js"
+import type { Failure, Service } from "./Service.js"
+
+// -----------------------------------------------------------------------------
+// models
+// -----------------------------------------------------------------------------
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface Scenario {
+  readonly name: string
+  readonly service: Service
+  readonly clients: Clients
+  /**
+   * One client's operation, made of calls: anything Effect can do with the call, most often a retry. Each run of `call` is an
+   * attempt.
+   */
+  readonly client: (call: Effect.Effect<void, Failure>) => Effect.Effect<unknown, unknown>
+  /** An attempt counts if it starts before, an outcome if it is there by then. */
+  readonly until: Duration.Duration
+}
+
+// -----------------------------------------------------------------------------
+// constructors
+// -----------------------------------------------------------------------------
+
+/**
+ * @example
+ * ```ts
+ * import { Backoff, Jitter, Limit } from "@breakwater/schedule"
+ * import { Clients, Scenario, Service } from "@breakwater/simulation"
+ * import { Effect } from "effect"
+ *
+ * const noon = Scenario.make({
+ *   name: "checkout at noon",
+ *   service: Service.capacity({ slots: 4, takes: "100 millis", above: "everything in flight times out" }),
+ *   clients: Clients.together(6),
+ *   client: (call) =>
+ *     call.pipe(
+ *       Effect.retry(Backoff.exponential({ base: "100 millis", cap: "800 millis" }).pipe(Jitter.full, Limit.attempts(5)))
+ *     ),
+ *   until: "2 seconds"
+ * })
+ * ```
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (
+  options: Omit<Scenario, "until"> & {
+    readonly until: Duration.DurationInput
+  }
+): Scenario => ({ ...options, until: Duration.decode(options.until) })

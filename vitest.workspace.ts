@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config"
+
+const project = (name: string, root: string) => ({
+  extends: true as const,
+  test: { name, root, include: ["test/**/*.test.ts"] }
+})
+
+export default defineConfig({
+  // The packages of the workspace are read from their sources, so no test depends on a build.
+  ssr: { resolve: { conditions: ["@breakwater/source", "module", "node", "import"] } },
+  test: {
+    projects: [
+      project("core", "packages/core"),
+      project("schedule", "packages/schedule"),
+      project("simulation", "packages/simulation"),
+      project("storm", "packages/storm"),
+      project("examples", "examples")
+    ]
+  }
+})
