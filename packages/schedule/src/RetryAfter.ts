@@ -81,11 +81,14 @@ export const parse = (value: string, now: number): Duration.Duration | undefined
  *
  * @example
  * ```ts
- * import { HttpClientError } from "@effect/platform"
  * import { Backoff, RetryAfter } from "@breakwater/schedule"
+ * import type { HttpClientError } from "@effect/platform"
  *
  * const schedule = Backoff.exponential({ base: "100 millis" }).pipe(
- *   RetryAfter.respect({ of: RetryAfter.fromHeaders((error: HttpClientError.ResponseError) => error.response.headers) })
+ *   RetryAfter.respect<HttpClientError.HttpClientError>({
+ *     // Only an answer has headers; a RequestError never got one.
+ *     of: RetryAfter.fromHeaders((error) => (error._tag === "ResponseError" ? error.response.headers : undefined))
+ *   })
  * )
  * ```
  * @category parsing

@@ -21,7 +21,8 @@ import * as Random from "effect/Random"
  * import { Effect, Random } from "effect"
  *
  * const roll = Random.nextIntBetween(1, 7).pipe(Effect.withRandom(SeededRandom.make(RandomStream.make(14, "dice"))))
- * console.log(Effect.runSync(roll) === Effect.runSync(roll)) // the stream goes on: not the same roll twice
+ * // the stream goes on: not the same roll twice
+ * console.log(Effect.runSync(roll) === Effect.runSync(roll)) // false
  * ```
  * @category constructors
  * @since 0.1.0

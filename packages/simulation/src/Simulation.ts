@@ -206,10 +206,8 @@ export interface ReplicateOptions {
  *   until: "1 second"
  * })
  *
- * const program = Effect.gen(function* () {
- *   const summaries = yield* Simulation.replicate(crowd, { seeds: 100 })
- *   console.log(summaries.filter((summary) => summary.succeeded > 0).length) // 0
- * })
+ * const summaries = await Effect.runPromise(Simulation.replicate(crowd, { seeds: 100 }))
+ * console.log(summaries.filter((summary) => summary.succeeded > 0).length) // 0
  * ```
  * @category replication
  * @since 0.1.0

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 export * as Clients from "./Clients.js"
+export * as Distribution from "./Distribution.js"
 export * as Scenario from "./Scenario.js"
 export * as SeededRandom from "./SeededRandom.js"
 export * as Service from "./Service.js"

@@ -1,0 +1,207 @@
+/**
+ * The pictures of a report, as SVG text. Colours are CSS variables of the page, so one picture serves light and dark.
+ *
+ * @since 0.1.0
+ */
+import { Distribution, type Summary, Trace } from "@breakwater/simulation"
+import * as Plot from "@observablehq/plot"
+import { parseHTML } from "linkedom"
+
+const millis = (micros: number): number => micros / 1000
+
+const { document } = parseHTML("<!doctype html><html><body></body></html>")
+
+const width = 900
+const margins = { marginLeft: 70, marginRight: 20 }
+
+const draw = (label: string, options: Plot.PlotOptions): string => {
+  const svg = Plot.plot({ document, width, ...margins, ...options })
+  svg.setAttribute("role", "img")
+  svg.setAttribute("aria-label", label)
+  return svg.outerHTML
+}
+
+// -----------------------------------------------------------------------------
+// one run
+// -----------------------------------------------------------------------------
+
+/**
+ * The outcomes an attempt is coloured by.
+ *
+ * @category one run
+ * @since 0.1.0
+ */
+export const outcomes = [
+  { name: "succeeded", colour: "var(--succeeded)" },
+  { name: "timed out", colour: "var(--timed-out)" },
+  { name: "refused", colour: "var(--refused)" },
+  { name: "unfinished", colour: "var(--unfinished)" }
+] as const
+
+type OutcomeName = (typeof outcomes)[number]["name"]
+
+const outcomeName = (outcome: Trace.AttemptOutcome | undefined): OutcomeName => {
+  if (outcome === undefined || outcome === "interrupted") return "unfinished"
+  if (outcome === "succeeded" || outcome === "timed out") return outcome
+  return "refused"
+}
+
+/**
+ * A lane per client: attempts as bars, coloured by outcome, waits as thin lines, and how the operation ended.
+ *
+ * @category one run
+ * @since 0.1.0
+ */
+export const lanes = (trace: Trace.Trace): string => {
+  const operations = Trace.operations(trace)
+  const lane = (client: number): string => `client ${client + 1}`
+  const attempts = operations.flatMap(({ attempts, client }) =>
+    attempts.map(({ endedAt, outcome, startedAt }, index) => ({
+      lane: lane(client),
+      from: millis(startedAt),
+      to: millis(endedAt ?? trace.until),
+      outcome: outcomeName(outcome),
+      title: `${lane(client)}, attempt ${index + 1}: ${outcome ?? "unfinished"}, ${millis(startedAt)} to ${millis(endedAt ?? trace.until)} ms`
+    }))
+  )
+  const waits = operations.flatMap(({ attempts, client, outcome }) =>
+    attempts.flatMap(({ endedAt }, index) => {
+      const next = attempts[index + 1]?.startedAt ?? (outcome === undefined ? trace.until : undefined)
+      return endedAt === undefined || next === undefined
+        ? []
+        : [{ lane: lane(client), from: millis(endedAt), to: millis(next), title: `waits ${millis(next - endedAt)} ms` }]
+    })
+  )
+  const ends = operations.flatMap(({ client, endedAt, outcome }) =>
+    endedAt === undefined
+      ? []
+      : [{ lane: lane(client), at: millis(endedAt), mark: outcome === "succeeded" ? "✓" : "✗ gave up", outcome }]
+  )
+  return draw(`A lane for each of ${operations.length} clients`, {
+    height: 50 + 30 * operations.length,
+    x: { label: "ms", domain: [0, millis(trace.until)], grid: true },
+    y: { label: null, domain: operations.map(({ client }) => lane(client)), padding: 0.35 },
+    color: { domain: outcomes.map(({ name }) => name), range: outcomes.map(({ colour }) => colour) },
+    marks: [
+      Plot.ruleY(waits, { y: "lane", x1: "from", x2: "to", stroke: "var(--wait)", strokeWidth: 1.5, title: "title" }),
+      Plot.barX(attempts, { y: "lane", x1: "from", x2: "to", fill: "outcome", rx: 2, insetRight: 1, title: "title" }),
+      Plot.text(ends, {
+        y: "lane",
+        x: "at",
+        text: "mark",
+        dx: 5,
+        textAnchor: "start",
+        fill: (end: (typeof ends)[number]) => (end.outcome === "succeeded" ? "var(--succeeded)" : "var(--timed-out)"),
+        fontWeight: "bold"
+      })
+    ]
+  })
+}
+
+/**
+ * Calls in flight over time against what the service can carry; what is above is filled.
+ *
+ * @category one run
+ * @since 0.1.0
+ */
+export const inFlight = (trace: Trace.Trace): string => {
+  const steps = [{ at: 0, count: 0 }, ...Trace.inFlight(trace)].map(({ at, count }) => ({ at: millis(at), count }))
+  const line = [...steps, { at: millis(trace.until), count: steps[steps.length - 1]!.count }]
+  const peak = Math.max(trace.slots ?? 0, ...line.map(({ count }) => count))
+  return draw(`Calls in flight over time${trace.slots === null ? "" : `, capacity ${trace.slots}`}`, {
+    height: 150,
+    x: { label: "ms", domain: [0, millis(trace.until)], grid: true },
+    y: { label: "in flight", domain: [0, peak + 1], ticks: 4 },
+    marks: [
+      Plot.lineY(line, { x: "at", y: "count", curve: "step-after", stroke: "currentColor" }),
+      ...(trace.slots === null ? [] : capacity(trace.slots, line))
+    ]
+  })
+}
+
+const capacity = (slots: number, line: ReadonlyArray<{ readonly at: number; readonly count: number }>): Array<Plot.Markish> => [
+  Plot.areaY(line, {
+    x: "at",
+    y1: slots,
+    y2: (step: { readonly count: number }) => Math.max(step.count, slots),
+    curve: "step-after",
+    fill: "var(--timed-out)",
+    fillOpacity: 0.35
+  }),
+  Plot.ruleY([slots], { stroke: "var(--capacity)", strokeDasharray: "6 4", strokeWidth: 1.5 }),
+  Plot.text([`capacity ${slots}`], {
+    frameAnchor: "top-right",
+    y: slots,
+    dy: -7,
+    fill: "var(--capacity)",
+    stroke: "var(--paper)",
+    strokeWidth: 4
+  })
+]
+
+// -----------------------------------------------------------------------------
+// many runs
+// -----------------------------------------------------------------------------
+
+/**
+ * How many runs took how many attempts, with the run that is shown marked.
+ *
+ * @category many runs
+ * @since 0.1.0
+ */
+export const attemptsHistogram = (replicas: ReadonlyArray<Summary.Summary>, shown: number): string => {
+  const counts = Distribution.counts(replicas.map((run) => run.attempts)).map(({ count, value }) => ({
+    attempts: value,
+    percent: (100 * count) / replicas.length
+  }))
+  return draw(`Share of ${replicas.length} runs by number of attempts`, {
+    height: 240,
+    x: { label: "attempts in a run", type: "band", tickSize: 0 },
+    y: { label: "% of runs", grid: true },
+    marks: [
+      Plot.barY(counts, {
+        x: "attempts",
+        y: "percent",
+        fill: (bar: (typeof counts)[number]) => (bar.attempts === shown ? "var(--succeeded)" : "var(--bar)"),
+        rx: 2,
+        title: (bar: (typeof counts)[number]) => `${bar.attempts} attempts: ${bar.percent.toFixed(2)} % of runs`
+      }),
+      Plot.text(counts, {
+        x: "attempts",
+        y: "percent",
+        text: (bar: (typeof counts)[number]) => (bar.percent >= 1 ? bar.percent.toFixed(1) : ""),
+        dy: -7
+      }),
+      Plot.ruleY([0])
+    ]
+  })
+}
+
+/**
+ * By when which share of the runs had recovered.
+ *
+ * @category many runs
+ * @since 0.1.0
+ */
+export const recoveryCurve = (replicas: ReadonlyArray<Summary.Summary>, shown: number | undefined, until: number): string => {
+  const recoveries = replicas.flatMap((run) => run.recoveredAt ?? []).sort((a, b) => a - b)
+  // A point per percent: the curve of every run would make the page several megabytes.
+  const curve = Array.from({ length: 101 }, (_, percent) => ({
+    percent: (percent * recoveries.length) / replicas.length,
+    at: recoveries[Math.max(0, Math.ceil((percent / 100) * recoveries.length) - 1)] ?? NaN
+  }))
+  return draw(`Share of ${replicas.length} runs recovered by each instant`, {
+    height: 200,
+    x: { label: "ms", domain: [0, millis(until)], grid: true },
+    y: { label: "% of runs recovered", domain: [0, 100], grid: true },
+    marks: [
+      Plot.lineY(curve, { x: "at", y: "percent", stroke: "var(--bar)", strokeWidth: 2, curve: "step-after" }),
+      ...(shown === undefined
+        ? []
+        : [
+            Plot.ruleX([shown], { stroke: "var(--succeeded)", strokeWidth: 1.5 }),
+            Plot.text(["the run above"], { x: shown, y: 6, dx: 6, textAnchor: "start", fill: "var(--succeeded)" })
+          ])
+    ]
+  })
+}

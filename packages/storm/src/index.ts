@@ -1,0 +1,11 @@
+/**
+ * A catalogue of retry storms, and the reports on them.
+ *
+ * @since 0.1.0
+ */
+export * as Catalogue from "./Catalogue.js"
+export * as Charts from "./Charts.js"
+export * as HtmlReport from "./HtmlReport.js"
+export * as SixClients from "./SixClients.js"
+export * as Storm from "./Storm.js"
+export * as TextReport from "./TextReport.js"

@@ -1,0 +1,100 @@
+import { Catalogue, HtmlReport, SixClients, Storm, TextReport } from "@breakwater/storm"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { parseHTML } from "linkedom"
+
+const check = (storm: Storm.Storm) => Effect.runPromise(Storm.check(storm))
+
+const once = Catalogue.storms.filter(({ replicas }) => replicas === 0)
+
+describe("the storms give the figures of their sources", () => {
+  it.each(once)("$id $title", async (storm) => {
+    const { figures } = await check(storm)
+    for (const { figure, holds, measured } of figures) {
+      assert.isTrue(holds, `${figure.name} must be ${figure.expected}, is ${measured}`)
+    }
+  })
+
+  it("A5 Full jitter, a tenth of its runs, in bands as much wider", async () => {
+    const { outcome } = await check({ ...SixClients.fullJitterManySeeds, replicas: 2000 })
+    const share = outcome.replicas.filter(({ attempts }) => attempts === 18).length / 2000
+    // 3.5 standard errors of a share of .405 over 2,000 runs.
+    assert.closeTo(share, 0.405, 0.0384)
+    assert.isAtLeast(outcome.replicas.filter(({ succeeded }) => succeeded === 6).length, 2000 * 0.99)
+  })
+})
+
+describe("a figure that does not come out", () => {
+  const wrong: Storm.Storm = {
+    ...SixClients.retryAtOnce,
+    figures: [
+      Storm.exactly("attempts", 119, ({ summary }) => summary.attempts),
+      Storm.within("attempts", 100, 19, 0, ({ summary }) => summary.attempts),
+      Storm.atLeast("attempts", 121, 0, ({ summary }) => summary.attempts),
+      Storm.atMost("recovered at, ms", 750, 0, ({ summary }) => summary.recoveredAt ?? NaN)
+    ]
+  }
+
+  it("is found, also where nothing could be measured", async () => {
+    const checked = await check(wrong)
+    assert.isFalse(checked.holds)
+    assert.deepStrictEqual(
+      checked.figures.map(({ holds }) => holds),
+      [false, false, false, false]
+    )
+  })
+
+  it("is told in the table and in the report", async () => {
+    const checked = await check(wrong)
+    assert.match(TextReport.table([checked], { colours: false }), /WRONG/)
+    assert.match(HtmlReport.render([checked]), /class="wrong"/)
+  })
+})
+
+describe("the text report", () => {
+  it("fits a terminal of 120 columns and has no colour codes where it was told so", async () => {
+    const checked = await Promise.all(once.map(check))
+    const lines = TextReport.table(checked, { colours: false }).split("\n")
+    assert.isTrue(lines.every((line) => line.length <= 120 && !line.includes("\u001b")))
+    assert.include(TextReport.table(checked, { colours: true }), "\u001b[32mok")
+  })
+
+  it("draws a bar for every number of attempts that occurred", () => {
+    const text = TextReport.histogram([18, 18, 18, 19, 24], 30)
+    assert.deepStrictEqual(text.split("\n"), [
+      `   18 ${"█".repeat(30)} 60.00 %`,
+      `   19 ${"█".repeat(10)} 20.00 %`,
+      `   24 ${"█".repeat(10)} 20.00 %`
+    ])
+  })
+})
+
+describe("the HTML report", () => {
+  it("shows a lane for every client and a bar for every attempt, coloured by outcome", async () => {
+    const { document } = parseHTML(HtmlReport.render([await check(SixClients.fullJitter)]))
+    const bars: Iterable<{ readonly getAttribute: (name: string) => string }> =
+      document.querySelectorAll("#A4 [aria-label=bar] rect")
+    const fills = Array.from(bars, (bar) => bar.getAttribute("fill"))
+    const coloured = (colour: string) => fills.filter((fill) => fill === colour).length
+    assert.strictEqual(fills.length, 19)
+    assert.strictEqual(coloured("var(--succeeded)"), 6)
+    assert.strictEqual(coloured("var(--timed-out)"), 13)
+    for (let client = 1; client <= 6; client++) assert.include(document.querySelector("#A4")!.textContent, `client ${client}`)
+  })
+
+  it("says the policy in words, the seed, the source, and needs nothing from outside", async () => {
+    const page = HtmlReport.render([await check(SixClients.fullJitter)])
+    for (const text of [SixClients.fullJitter.policy, "Seed 6.", "Animated Architecture Patterns"]) assert.include(page, text)
+    assert.notMatch(page.replaceAll("http://www.w3.org/", ""), /https?:|<script|@import|src=/)
+  })
+})
+
+describe("the catalogue", () => {
+  it("names every storm once, with a source, a lesson and figures", () => {
+    const ids = Catalogue.storms.map(({ id }) => id)
+    assert.strictEqual(new Set(ids).size, ids.length)
+    for (const { figures, lesson, source } of Catalogue.storms) {
+      assert.isTrue(figures.length > 0 && lesson.length > 0 && source.length > 0)
+    }
+  })
+})
