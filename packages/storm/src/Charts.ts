@@ -7,6 +7,33 @@ import { Distribution, type Summary, Trace } from "@breakwater/simulation"
 import * as Plot from "@observablehq/plot"
 import { parseHTML } from "linkedom"
 
+// -----------------------------------------------------------------------------
+// page
+// -----------------------------------------------------------------------------
+
+/**
+ * The colours that the pictures name, for a light page and a dark one.
+ *
+ * @category page
+ * @since 0.1.0
+ */
+export const palette = `:root { --paper: #fbfaf7; --ink: #1d2733; --faint: #64707d; --line: #d9d5cb;
+  --succeeded: #16835f; --timed-out: #c8452f; --refused: #b7791f; --unfinished: #8b95a1; --wait: #9aa5b1; --capacity: #2b6cb0; --bar: #7b93ad }
+@media (prefers-color-scheme: dark) { :root { --paper: #12181f; --ink: #e6e9ed; --faint: #97a3b0; --line: #2c3742;
+  --succeeded: #3fbf91; --timed-out: #ee7560; --refused: #e0a94a; --unfinished: #6f7b88; --wait: #5b6875; --capacity: #6cabea; --bar: #6d89a6 } }`
+
+/**
+ * A picture as a file of its own, with its colours in it.
+ *
+ * @category page
+ * @since 0.1.0
+ */
+export const standalone = (svg: string): string =>
+  svg.replace(
+    /^<svg([^>]*)>/,
+    `<svg xmlns="http://www.w3.org/2000/svg"$1><style>${palette} svg { background: var(--paper); color: var(--ink) }</style>`
+  )
+
 const millis = (micros: number): number => micros / 1000
 
 const { document } = parseHTML("<!doctype html><html><body></body></html>")

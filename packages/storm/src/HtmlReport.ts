@@ -123,10 +123,8 @@ const escape = (text: string): string => text.replace(/[&<>"]/g, (character) => 
 // -----------------------------------------------------------------------------
 
 const style = `
-:root { color-scheme: light dark; --paper: #fbfaf7; --ink: #1d2733; --faint: #64707d; --line: #d9d5cb;
-  --succeeded: #16835f; --timed-out: #c8452f; --refused: #b7791f; --unfinished: #8b95a1; --wait: #9aa5b1; --capacity: #2b6cb0; --bar: #7b93ad }
-@media (prefers-color-scheme: dark) { :root { --paper: #12181f; --ink: #e6e9ed; --faint: #97a3b0; --line: #2c3742;
-  --succeeded: #3fbf91; --timed-out: #ee7560; --refused: #e0a94a; --unfinished: #6f7b88; --wait: #5b6875; --capacity: #6cabea; --bar: #6d89a6 } }
+${Charts.palette}
+:root { color-scheme: light dark }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
 main, footer { max-width: 60rem; margin: 0 auto; padding: 1rem }
 h1 { margin: 1rem 0 0 }
