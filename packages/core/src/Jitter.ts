@@ -90,6 +90,14 @@ export const proportional = (options: { readonly ratio: number; readonly cap: nu
 }
 
 /**
+ * The largest random number below 1: with it a rule gives the longest wait it can draw.
+ *
+ * @category rules
+ * @since 0.1.0
+ */
+export const highest = 1 - 2 ** -53
+
+/**
  * A whole number from `low` to `high`, both included, each equally likely.
  *
  * @category rules

@@ -14,6 +14,7 @@
 import * as HttpDate from "./HttpDate.js"
 import * as InvalidOption from "./InvalidOption.js"
 import * as Jitter from "./Jitter.js"
+import * as RateLimitReset from "./RateLimitReset.js"
 
 // -----------------------------------------------------------------------------
 // parsing
@@ -51,9 +52,14 @@ const fromDecimal = (whole: string, fraction: string): number =>
   Number(whole) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0")) + (/[1-9]/.test(fraction.slice(3)) ? 1 : 0)
 
 /**
- * The wait that a response's headers ask for, in whole milliseconds from `now`, or `undefined` where they ask for none. A
- * readable `retry-after-ms` (not standard; Azure and OpenAI send it) wins over `retry-after`, 0 included; an unreadable one
- * falls through. `header` looks a field up by its lower-case name.
+ * The wait that a response's headers ask for, in whole milliseconds from `now` (milliseconds since 1970, of the wall clock), or
+ * `undefined` where they ask for none. The first that can be read wins, 0 included:
+ *
+ * 1. `retry-after-ms` (not standard; Azure and OpenAI send it)
+ * 2. `retry-after`
+ * 3. the reset of a rate limit of which nothing is left, see `RateLimitReset`
+ *
+ * `header` looks a field up by its lower-case name.
  *
  * @example
  * ```ts
@@ -66,7 +72,9 @@ const fromDecimal = (whole: string, fraction: string): number =>
  * @since 0.1.0
  */
 export const fromHeaders = (header: (name: string) => string | undefined, now: number): number | undefined =>
-  parseMillis(header("retry-after-ms") ?? "") ?? parse(header("retry-after") ?? "", now)
+  parseMillis(header("retry-after-ms") ?? "") ??
+  parse(header("retry-after") ?? "", now) ??
+  RateLimitReset.fromHeaders(header, now)
 
 const parseMillis = (value: string): number | undefined => {
   const millis = /^\d+(?:\.\d+)?$/.exec(value.trim())

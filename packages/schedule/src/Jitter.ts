@@ -95,4 +95,9 @@ export const proportional: {
 })
 
 const jittered = <Out, In, R>(self: Schedule.Schedule<Out, In, R>, rule: Rule.Jitter): Schedule.Schedule<Out, In, R> =>
-  adjust(self, undefined, (state, { delay }) => Effect.map(Random.next, (random) => [state, rule(delay, random)] as const))
+  adjust(self, undefined, (state, delay, { notes }) =>
+    Effect.map(Random.next, (random) => {
+      notes.maximum = rule(delay, Rule.highest)
+      return [state, rule(delay, random)] as const
+    })
+  )

@@ -85,10 +85,12 @@ export const elapsed: {
   <Out, In, R>(self: Schedule.Schedule<Out, In, R>, limit: Duration.DurationInput): Schedule.Schedule<Out, In, R>
 } = dual(2, <Out, In, R>(self: Schedule.Schedule<Out, In, R>, limit: Duration.DurationInput) => {
   const fits = Rule.elapsed(toMillis("Limit.elapsed", "limit", limit))
-  return adjust(self, undefined as bigint | undefined, (firstFailure, { delay }) =>
+  return adjust(self, undefined as bigint | undefined, (firstFailure, delay, { notes }) =>
     Effect.map(Clock.currentTimeNanos, (nanos) => {
       const start = firstFailure ?? nanos
-      return [start, fits(Number(nanos - start) / 1e6, delay) ? delay : undefined] as const
+      if (fits(Number(nanos - start) / 1e6, delay)) return [start, delay] as const
+      notes.reason = "elapsed"
+      return [start, undefined] as const
     })
   )
 })
@@ -97,4 +99,4 @@ const counted = <Out, In, R>(
   self: Schedule.Schedule<Out, In, R>,
   allows: (retries: number) => boolean
 ): Schedule.Schedule<Out, In, R> =>
-  adjust(self, undefined, (state, { delay, retries }) => Effect.succeed([state, allows(retries) ? delay : undefined] as const))
+  adjust(self, undefined, (state, delay, { retries }) => Effect.succeed([state, allows(retries) ? delay : undefined] as const))

@@ -12,14 +12,14 @@
  *
  * @since 0.1.0
  */
-import { RetryAfter as Rule } from "@breakwater/core"
+import { Jitter, RetryAfter as Rule } from "@breakwater/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
 import { toMillisOrUndefined } from "./internal/duration.js"
-import { adjust, ceilMillis } from "./internal/step.js"
+import { adjust } from "./internal/step.js"
 
 // -----------------------------------------------------------------------------
 // models
@@ -146,12 +146,19 @@ export const respect: {
     beyond: options.beyond,
     jitter: options.jitter
   })
-  return adjust<Out, In, R, undefined, E, never>(self, undefined, (state, { delay, input, now }) => {
+  return adjust<Out, In, R, undefined, E, never>(self, undefined, (state, delay, { input, notes, now }) => {
     const server = options.of(input, now)
     if (server === undefined) return Effect.succeed([state, delay] as const)
+    const decide = (backoff: number, random: number) => wait(backoff, Math.ceil(Duration.toMillis(server)), random)
     return Effect.map(Random.next, (random) => {
-      const decision = wait(delay, ceilMillis(server), random)
-      return [state, decision._tag === "Wait" ? decision.delay : undefined] as const
+      const decision = decide(delay, random)
+      const longest = decide(notes.maximum ?? delay, Jitter.highest)
+      if (decision._tag === "GiveUp" || longest._tag === "GiveUp") {
+        notes.reason = "retry-after"
+        return [state, undefined] as const
+      }
+      notes.maximum = longest.delay
+      return [state, decision.delay] as const
     })
   })
 })
