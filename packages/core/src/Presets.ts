@@ -99,8 +99,9 @@ export const grpc = (options: {
 }
 
 /**
- * Polly 8, constant or linear: the delay, or the delay times the number of the retry; with jitter plus or minus a quarter of it.
- * The maximum is applied last, so at the maximum half of the jittered waits are the maximum itself.
+ * Polly 8. Constant, linear or exponential: the delay, the delay times the number of the retry, or the delay doubled each time.
+ * With jitter, constant and linear are spread by plus or minus a quarter; exponential climbs along a curve ("decorrelated jitter
+ * V2"). The maximum is applied last: where the law has grown past it, every wait is the maximum itself.
  *
  * Source: `RetryHelper` in Polly.Core 8.
  *
@@ -109,7 +110,7 @@ export const grpc = (options: {
  * import { Presets } from "@breakwater/core"
  *
  * const law = Presets.polly({ backoffType: "linear", delay: 2000, useJitter: true, maxDelay: Infinity })
- * console.log(law.next(1, 0.25).delay) // 3500
+ * console.log(law.next({ retries: 1, previous: 0 }, 0.25).delay) // 3500
  * ```
  * @category laws
  * @since 0.1.0
@@ -157,8 +158,8 @@ const pollyCurve = (t: number): number => 2 ** t * Math.tanh(Math.sqrt(4 * t))
 const finite = (millis: number): number => (Number.isNaN(millis) ? InvalidOption.maxMillis : millis)
 
 /**
- * Resilience4j: `waitDuration * multiplier^retries`, plus or minus a share of itself, then the maximum: at the maximum half of
- * the waits are the maximum itself.
+ * Resilience4j: `waitDuration * multiplier^retries`, plus or minus a share of itself, then the maximum: where the wait has grown
+ * past it, every wait is the maximum itself.
  *
  * Source: `IntervalFunction.ofExponentialRandomBackoff`, resilience4j-core.
  *

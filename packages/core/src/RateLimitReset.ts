@@ -145,7 +145,10 @@ const parseInstant = (value: string, now: number): number | undefined => {
   const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.exec(value)
   if (instant === null) return undefined
   const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : until(at + (instant[1] === undefined ? 1000 : 1), now)
+  if (Number.isNaN(at)) return undefined
+  // What is below the millisecond is cut off by the parser, and must not make the wait shorter.
+  const cutOff = /[1-9]/.test(instant[1]?.slice(4) ?? "") ? 1 : 0
+  return until(at + (instant[1] === undefined ? 1000 : cutOff), now)
 }
 
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }

@@ -1,4 +1,4 @@
-import { InvalidOption, Jitter } from "@breakwater/core"
+import { Backoff, InvalidOption, Jitter } from "@breakwater/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 
@@ -31,6 +31,14 @@ describe("Jitter", () => {
       at.map((random) => rule(delay, random)),
       waits
     )
+  })
+
+  it("C02: draws from the cap, not from NaN, where the backoff has overflowed a million retries ago", () => {
+    const backoff = Backoff.exponential({ base: 100, cap: 30_000 })
+    for (const retries of [1018, 999_999]) {
+      const waits = [0, 0.5, 0.999].map((random) => Jitter.full(backoff.delay(retries), random))
+      assert.deepStrictEqual(waits, [0, 15_000, 29_970])
+    }
   })
 
   it("stays whole and between 0 and the wait, for any wait and any draw", () => {

@@ -15,6 +15,8 @@ describe("RateLimitReset.parse", () => {
     { what: "seconds since 1970 with decimals, exactly", value: "1767614410.250", millis: 10_250 },
     { what: "milliseconds since 1970, exactly", value: "1767614400500", millis: 500 },
     { what: "an instant to the second, a second later", value: "2026-01-05T12:00:10Z", millis: 11_000 },
+    { what: "an instant with a fraction, exactly", value: "2026-01-05T12:00:10.500Z", millis: 10_500 },
+    { what: "an instant below the millisecond, rounded up", value: "2026-01-05T12:00:10.5001Z", millis: 10_501 },
     { what: "an instant with an offset", value: "2026-01-05T13:00:10+01:00", millis: 11_000 },
     { what: "a duration", value: "6m0s", millis: 360_000 },
     { what: "a duration with decimals", value: "1.1s", millis: 1100 },

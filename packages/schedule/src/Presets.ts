@@ -255,8 +255,8 @@ export const polly = (
 
 /**
  * Resilience4j: three calls in all, a constant 500 ms between them. With its randomised exponential interval the wait grows by a
- * multiplier (1.5) and is spread by plus or minus a share of itself (0.5); the maximum is applied last: at the maximum **half of
- * the waits are the maximum itself**.
+ * multiplier (1.5) and is spread by plus or minus a share of itself (0.5); the maximum is applied last: where the wait has grown
+ * past it, **every wait is the maximum itself**.
  *
  * Source: resilience4j (`RetryConfig`, `IntervalFunction`).
  *

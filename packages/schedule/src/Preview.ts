@@ -114,14 +114,18 @@ export const of: {
 }
 
 /** Stands still at a moment; whoever sleeps on it does not sleep. */
-const clockAt = (millis: number): Clock.Clock => ({
-  [Clock.ClockTypeId]: Clock.ClockTypeId,
-  unsafeCurrentTimeMillis: () => millis,
-  unsafeCurrentTimeNanos: () => BigInt(millis) * 1_000_000n,
-  currentTimeMillis: Effect.succeed(millis),
-  currentTimeNanos: Effect.succeed(BigInt(millis) * 1_000_000n),
-  sleep: () => Effect.void
-})
+const clockAt = (millis: number): Clock.Clock => {
+  // Schedules of Effect also give fractions of a millisecond.
+  const nanos = BigInt(Math.round(millis * 1e6))
+  return {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: () => millis,
+    unsafeCurrentTimeNanos: () => nanos,
+    currentTimeMillis: Effect.succeed(millis),
+    currentTimeNanos: Effect.succeed(nanos),
+    sleep: () => Effect.void
+  }
+}
 
 // -----------------------------------------------------------------------------
 // getters
