@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config"
 
-const project = (name: string, root: string) => ({
+const project = (name: string, root: string, globalSetup: Array<string> = []) => ({
   extends: true as const,
-  test: { name, root, include: ["test/**/*.test.ts"] }
+  test: { name, root, include: ["test/**/*.test.ts"], globalSetup }
 })
 
 export default defineConfig({
@@ -14,6 +14,7 @@ export default defineConfig({
       project("schedule", "packages/schedule"),
       project("simulation", "packages/simulation"),
       project("storm", "packages/storm"),
+      project("publishing", "packages/publishing", ["test/pack.ts"]),
       project("examples", "examples")
     ]
   }
