@@ -232,3 +232,89 @@ export const recoveryCurve = (replicas: ReadonlyArray<Summary.Summary>, shown: n
     ]
   })
 }
+
+// -----------------------------------------------------------------------------
+// waits
+// -----------------------------------------------------------------------------
+
+/** Share of the waits, in percent, at which a bar is cut off and labelled, so that a spread stays readable beside a spike. */
+const tallest = 20
+
+const binWidth = 20
+
+/** A bin ends with its last wait: one of exactly the cap lies below the cap. */
+const binOf = (wait: number): number => Math.max(0, Math.ceil(wait / binWidth) - 1) * binWidth
+
+/**
+ * How the waits of policies are spread: a row for each policy, a column for each moment, bars for the share of the waits in each
+ * 20 ms. What lies above the cap has the colour of a failure. Times in milliseconds.
+ *
+ * @category waits
+ * @since 0.1.0
+ */
+export const distribution = (
+  cells: ReadonlyArray<{ readonly policy: string; readonly moment: string; readonly waits: ReadonlyArray<number> }>,
+  cap: number
+): string => {
+  const bars = cells.flatMap(({ moment, policy, waits }) =>
+    Distribution.counts(waits.map(binOf)).map(({ count, value }) => {
+      const percent = (100 * count) / waits.length
+      return {
+        policy,
+        moment,
+        from: value,
+        to: value + binWidth,
+        percent: Math.min(tallest, percent),
+        label: percent > tallest ? `${percent.toFixed(0)} %` : "",
+        title: `${policy}, ${moment}: ${percent.toFixed(1)} % of the waits from ${value} to ${value + binWidth} ms`
+      }
+    })
+  )
+  const means = cells.map(({ moment, policy, waits }) => ({ moment, policy, mean: Distribution.mean(waits) }))
+  const policies = [...new Set(cells.map(({ policy }) => policy))]
+  const cell = { fx: "moment", fy: "policy" }
+  return draw(`How the waits of ${policies.length} policies are spread below a cap of ${cap} ms`, {
+    height: 60 + 66 * policies.length,
+    marginLeft: 180,
+    marginTop: 40,
+    x: { label: "wait, ms", domain: [0, 1.25 * cap], ticks: 5, grid: true },
+    y: { domain: [0, 1.25 * tallest], axis: null },
+    fx: { padding: 0.08 },
+    fy: { domain: policies, padding: 0.12 },
+    marks: [
+      Plot.axisFx({ anchor: "top", label: null }),
+      Plot.axisFy({ anchor: "left", frameAnchor: "left", textAnchor: "end", dx: -12, label: null }),
+      Plot.rectY(bars, {
+        ...cell,
+        x1: "from",
+        x2: "to",
+        y: "percent",
+        fill: (bar: (typeof bars)[number]) => (bar.from >= cap ? "var(--timed-out)" : "var(--bar)"),
+        inset: 0.5,
+        title: "title"
+      }),
+      Plot.ruleX([cap], { stroke: "var(--capacity)", strokeDasharray: "6 4", strokeWidth: 1.5 }),
+      Plot.ruleX(means, { ...cell, x: "mean", stroke: "currentColor", strokeDasharray: "2 2", strokeWidth: 1.5 }),
+      Plot.text(bars, {
+        ...cell,
+        x: "to",
+        y: "percent",
+        text: "label",
+        dx: -10,
+        dy: -7,
+        fill: "currentColor",
+        stroke: "var(--paper)",
+        strokeWidth: 4
+      }),
+      Plot.text(means, {
+        ...cell,
+        frameAnchor: "top-left",
+        text: ({ mean }: (typeof means)[number]) => `mean ${mean.toFixed(0)}`,
+        dx: 4,
+        dy: 2,
+        fill: "var(--faint)"
+      }),
+      Plot.ruleY([0])
+    ]
+  })
+}

@@ -152,7 +152,7 @@ export const atMost = (name: string, expected: number, digits: number, measure: 
 export const check = (
   storm: Storm,
   onProgress?: (done: number) => Effect.Effect<void>
-): Effect.Effect<Checked, VirtualTime.Deadlock | VirtualTime.TooManySteps> =>
+): Effect.Effect<Checked, VirtualTime.VirtualTimeError> =>
   Effect.gen(function* () {
     const trace = yield* Simulation.run(storm.scenario, { seed: storm.seed })
     const replicas =
