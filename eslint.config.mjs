@@ -10,8 +10,8 @@ const mayImport = {
 /** The tests of any package may run it in the simulator. */
 const testsMayImport = (name) => [...mayImport[name], name, "schedule", "simulation"]
 
-/** The only files of packages that may touch real time. None does yet. */
-const engineRoom = []
+/** The only files of packages that may touch real time, real chance and the real event loop. */
+const engineRoom = ["packages/simulation/src/internal/realAsynchrony.ts"]
 
 const importsOf = (allowed) => [
   {

@@ -54,8 +54,7 @@ import * as VirtualTime from "./VirtualTime.js"
 export const run = (
   scenario: Scenario,
   options: { readonly seed: number }
-): Effect.Effect<Trace.Trace, VirtualTime.Deadlock | VirtualTime.TooManySteps> =>
-  VirtualTime.run(record(scenario, options), options)
+): Effect.Effect<Trace.Trace, VirtualTime.VirtualTimeError> => VirtualTime.run(record(scenario, options), options)
 
 /**
  * Runs a scenario on whatever clock the fiber has, and gives its trace when it is over: for comparing virtual time with another
@@ -215,7 +214,7 @@ export interface ReplicateOptions {
 export const replicate = (
   scenario: Scenario,
   options: ReplicateOptions
-): Effect.Effect<ReadonlyArray<Summary.Summary>, VirtualTime.Deadlock | VirtualTime.TooManySteps> => {
+): Effect.Effect<ReadonlyArray<Summary.Summary>, VirtualTime.VirtualTimeError> => {
   const seeds = InvalidOption.count("Simulation.replicate", "seeds", options.seeds, 1)
   const firstSeed = options.firstSeed ?? 1
   return Effect.gen(function* () {

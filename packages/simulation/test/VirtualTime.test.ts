@@ -8,6 +8,9 @@ const run = <A, E>(program: Effect.Effect<A, E>, options?: VirtualTime.Options) 
 const value = <A, E>(program: Effect.Effect<A, E>, options?: VirtualTime.Options): A =>
   Effect.runSync(VirtualTime.run(program, options))
 
+const failure = <A, E>(program: Effect.Effect<A, E>, options?: VirtualTime.Options): E | VirtualTime.VirtualTimeError =>
+  Effect.runSync(Effect.flip(VirtualTime.run(program, options)))
+
 describe("VirtualTime", () => {
   it("lets a year pass at once and tells the time in milliseconds and nanoseconds", () => {
     const program = Effect.sleep("365 days").pipe(
@@ -70,7 +73,8 @@ describe("VirtualTime", () => {
       return before
     })
     const exit = run(program)
-    assert.deepStrictEqual(exit, Exit.fail(new VirtualTime.Deadlock({ at: Duration.seconds(1) })))
+    const waiting = ["fiber 1 waits"]
+    assert.deepStrictEqual(exit, Exit.fail(new VirtualTime.Deadlock({ at: Duration.seconds(1), waiting })))
   })
 
   it("gives the same random numbers for the same seed, others for another", () => {
@@ -84,23 +88,104 @@ describe("VirtualTime", () => {
     assert.deepStrictEqual(run(Effect.die("bug")), Exit.die("bug"))
   })
 
+  it("ends in Deadlock where nobody can wake the program, and says when and what each fiber waits for", () => {
+    const program = Effect.gen(function* () {
+      yield* Effect.sleep("5 seconds")
+      const never = yield* Deferred.make<void>()
+      const child = yield* Deferred.await(never).pipe(Effect.withSpan("consumer"), Effect.fork)
+      yield* Effect.fork(Effect.never)
+      yield* Fiber.join(child)
+    })
+    const error = failure(program)
+    assert.isTrue(error instanceof VirtualTime.Deadlock)
+    assert.strictEqual(
+      (error as Error).message,
+      [
+        "Deadlock at 5s of virtual time: nothing is ready to run, nobody sleeps, and the program waits.",
+        "  fiber 1 waits for fiber 1.1, or for something it made",
+        "  fiber 1.1 (consumer) waits for fiber 1, or for something it made",
+        "  fiber 1.2 waits"
+      ].join("\n")
+    )
+    assert.isTrue(failure(Effect.sleep(Duration.infinity)) instanceof VirtualTime.Deadlock)
+  })
+
   it.each([
-    { what: "a deferred that nobody completes", program: Effect.flatMap(Deferred.make<void>(), Deferred.await) },
-    { what: "a promise", program: Effect.promise(() => Promise.resolve(1)) },
-    { what: "a sleep without end", program: Effect.sleep(Duration.infinity) }
-  ])("ends in Deadlock where the program waits for $what, and says when", ({ program }) => {
-    const exit = run(Effect.zipRight(Effect.sleep("5 seconds"), program))
-    assert.deepStrictEqual(exit, Exit.fail(new VirtualTime.Deadlock({ at: Duration.seconds(5) })))
-    assert.match(new VirtualTime.Deadlock({ at: Duration.seconds(5) }).message, /^Deadlock at 5s of virtual time/)
+    { call: "Promise.prototype.then", program: Effect.promise(() => Promise.resolve(1)) },
+    { call: "setTimeout", program: Effect.async<void>((resume) => void setTimeout(() => resume(Effect.void), 1)) },
+    { call: "setImmediate", program: Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void))) },
+    { call: "setInterval", program: Effect.sync(() => clearInterval(setInterval(() => undefined, 1000))) },
+    { call: "queueMicrotask", program: Effect.async<void>((resume) => queueMicrotask(() => resume(Effect.void))) }
+  ])("ends in RealAsynchrony where the program calls $call, with the stack of the call", ({ call, program }) => {
+    // Also where a timeout would have gone on without it, and so simulated something else than what runs.
+    const error = failure(Effect.sleep("5 seconds").pipe(Effect.zipRight(program), Effect.timeout("1 day")))
+    assert.isTrue(error instanceof VirtualTime.RealAsynchrony)
+    if (!(error instanceof VirtualTime.RealAsynchrony)) return
+    assert.deepStrictEqual([error.call, Duration.toMillis(error.at)], [call, 5000])
+    assert.include(error.callStack, "VirtualTime.test.ts")
+    assert.include(error.message, error.callStack)
+  })
+
+  it("leaves the event loop as it found it, also after an error and when runs are nested", () => {
+    const entrances = () => [setTimeout, setInterval, setImmediate, queueMicrotask, Promise.prototype.then, Math.random]
+    const before = entrances()
+    run(Effect.die("bug"))
+    run(Effect.promise(() => Promise.resolve()))
+    const nested = VirtualTime.run(Effect.exit(VirtualTime.run(Effect.promise(() => Promise.resolve()))))
+    assert.isTrue(Exit.isFailure(Effect.runSync(nested)))
+    assert.deepStrictEqual(entrances(), before)
+  })
+
+  it("seeds Math.random while it runs", () => {
+    const numbers = Effect.sync(() => [Math.random(), Math.random()])
+    assert.deepStrictEqual(value(numbers, { seed: 7 }), value(numbers, { seed: 7 }))
+    assert.notDeepEqual(value(numbers, { seed: 7 }), value(numbers, { seed: 8 }))
   })
 
   it.each([
     { what: "spins without a sleep", program: Effect.forever(Effect.yieldNow()) },
     { what: "sleeps no time for ever", program: Effect.forever(Effect.sleep(0)) },
-    { what: "ticks for ever", program: Effect.forever(Effect.sleep("1 second")) }
+    {
+      what: "retries without a delay",
+      program: Effect.retry(Effect.zipRight(Effect.yieldNow(), Effect.fail("down")), Schedule.forever)
+    }
+  ])("ends in Livelock where the program $what", ({ program }) => {
+    const error = failure(Effect.zipRight(Effect.sleep("5 seconds"), program), { maxStepsAtOnce: 10_000 })
+    assert.isTrue(error instanceof VirtualTime.Livelock)
+    assert.match((error as Error).message, /^Livelock at 5s of virtual time: 100\d\d steps without time passing/)
+  })
+
+  it.each([
+    { what: "ticks for ever", program: Effect.forever(Effect.sleep("1 second")) },
+    {
+      what: "waits for ever beside something that ticks",
+      program: Effect.zipRight(Effect.fork(Effect.repeat(Effect.void, Schedule.spaced("1 milli"))), Effect.never)
+    }
   ])("ends in TooManySteps where the program $what", ({ program }) => {
-    const exit = run(program, { maxSteps: 10_000 })
-    assert.isTrue(Exit.isFailure(exit) && exit.cause._tag === "Fail" && exit.cause.error instanceof VirtualTime.TooManySteps)
+    assert.isTrue(failure(program, { maxSteps: 10_000 }) instanceof VirtualTime.TooManySteps)
+  })
+
+  it("keeps monotonic time and sleeps apart from a wall clock that is stepped", () => {
+    const program = Effect.gen(function* () {
+      const sleeper = yield* Effect.fork(Effect.sleep("2 seconds"))
+      yield* Effect.sleep("1 second")
+      yield* VirtualTime.stepWallClock(-3_600_000)
+      const back = yield* Clock.currentTimeMillis
+      yield* Fiber.join(sleeper)
+      return { back, wall: yield* Clock.currentTimeMillis, monotonic: yield* Clock.currentTimeNanos }
+    })
+    assert.deepStrictEqual(value(program, { startsAt: 10_000_000 }), {
+      back: 6_401_000,
+      wall: 6_402_000,
+      monotonic: 2_000_000_000n
+    })
+  })
+
+  it("says so where the wall clock that should be stepped is a real one", () => {
+    assert.throws(
+      () => Effect.runSync(VirtualTime.stepWallClock(1)),
+      "VirtualTime.stepWallClock: the fiber does not run in virtual time"
+    )
   })
 
   it("runs the finalizers of a program that it gives up on", () => {

@@ -1,8 +1,13 @@
+import type * as Effect from "effect/Effect"
+
+/** How a sleeping fiber goes on: with nothing, or with the reason why it may sleep no longer. */
+type Wake = (result: Effect.Effect<void>) => void
+
 /** One fiber's sleep. `index` is its place in the heap, -1 once it is out of it. */
 export interface Sleep {
   readonly until: number
   readonly order: number
-  readonly wake: () => void
+  readonly wake: Wake
   index: number
 }
 
@@ -11,14 +16,19 @@ export interface Sleep {
  * each sleep stands, so that an interrupted one leaves in O(log n) instead of staying to be woken for nothing.
  */
 export class SleepQueue {
-  private readonly heap: Array<Sleep> = []
+  private heap: Array<Sleep> = []
   private arrived = 0
 
   get size(): number {
     return this.heap.length
   }
 
-  add(until: number, wake: () => void): Sleep {
+  /** When the sleep that ends first ends; Infinity where nobody sleeps. */
+  get earliest(): number {
+    return this.heap.length === 0 ? Infinity : this.heap[0]!.until
+  }
+
+  add(until: number, wake: Wake): Sleep {
     const sleep: Sleep = { until, order: this.arrived++, wake, index: this.heap.length }
     this.heap.push(sleep)
     this.rise(sleep)
@@ -41,6 +51,19 @@ export class SleepQueue {
     const first = this.heap[0]
     if (first !== undefined) this.remove(first)
     return first
+  }
+
+  /** All sleeps, in the order in which they would wake. */
+  all(): ReadonlyArray<Sleep> {
+    return this.heap.slice().sort((a, b) => (before(a, b) ? -1 : 1))
+  }
+
+  /** Exchanges what is in the queue for what {@link all} has given earlier. */
+  replaceWith(sleeps: ReadonlyArray<Sleep>): void {
+    for (const sleep of this.heap) sleep.index = -1
+    // In order they are a heap as they stand.
+    this.heap = sleeps.slice()
+    this.heap.forEach((sleep, index) => (sleep.index = index))
   }
 
   private place(sleep: Sleep, index: number): void {
