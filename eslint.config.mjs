@@ -77,6 +77,6 @@ export default tseslint.config(
       ]
     }
   },
-  // Examples print what they do; so does the command.
-  { files: ["examples/**", "**/*.mjs"], rules: { "no-console": "off" } }
+  // Examples and benchmarks print what they do.
+  { files: ["examples/**", "bench/**", "**/*.mjs"], rules: { "no-console": "off" } }
 )

@@ -9,6 +9,9 @@ export default defineConfig({
   // The packages of the workspace are read from their sources, so no test depends on a build.
   ssr: { resolve: { conditions: ["@breakwater/source", "module", "node", "import"] } },
   test: {
+    // A busy machine is no failure; a test that hangs is one all the same.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       project("core", "packages/core"),
       project("schedule", "packages/schedule"),

@@ -11,7 +11,7 @@
  * - sleeps that end at the same instant wake in the order in which they began (stock: in reverse), and `sleeps` lists them in the
  *   order in which they will wake (stock: latest first)
  * - time is whole microseconds, `currentTimeMillis` whole milliseconds
- * - an interrupted sleep is gone from `sleeps` (stock: it stays)
+ * - a sleep whose fiber is interrupted or done is gone from `sleeps`, also after a `save` was restored (stock: it stays)
  * - `Random` is seeded
  * - an `adjust` never moves the clock back, also where it overlaps with another; `setTime` does
  * - {@link ClockNotMoved} and {@link EndlessAdjust} instead of a hang
@@ -196,7 +196,7 @@ class TestEngine extends Engine implements TestClock {
   private watch(): void {
     this.stopWatching?.()
     this.stopWatching = undefined
-    if (this.sleeping.size === 0 || this.adjusting > 0 || this.patience === Infinity) return
+    if (this.sleeping.peek() === undefined || this.adjusting > 0 || this.patience === Infinity) return
     const seen = this.steps
     this.stopWatching = after(this.patience, () => {
       if (this.steps !== seen || this.adjusting > 0) return
@@ -231,7 +231,7 @@ class TestEngine extends Engine implements TestClock {
   private moveTo(target: () => number, back: boolean): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
       this.adjusting++
-      const first = this.steps
+      const before = this.steps
       let end: number | undefined
       const finish = (result: Effect.Effect<void>) => {
         this.adjusting--
@@ -239,17 +239,17 @@ class TestEngine extends Engine implements TestClock {
       }
       const step = (): void => {
         end ??= target()
-        if (this.steps - first >= this.maxSteps) {
-          const steps = this.steps - first
+        if (this.steps - before >= this.maxSteps) {
+          const steps = this.steps - before
           return finish(Effect.die(new EndlessAdjust({ at: this.at(), target: Duration.millis(end / 1000), steps })))
         }
-        if (this.sleeping.earliest > end) {
+        const first = this.sleeping.peek()
+        if (first === undefined || first.until > end) {
           this.micros = back ? end : Math.max(this.micros, end)
           return finish(Effect.void)
         }
-        const instant = this.sleeping.earliest
-        this.micros = Math.max(this.micros, instant)
-        while (this.sleeping.earliest <= instant) {
+        this.micros = Math.max(this.micros, first.until)
+        for (let due = this.sleeping.peek(); due !== undefined && due.until <= first.until; due = this.sleeping.peek()) {
           this.sleeping.next()!.wake(Effect.void)
           this.takeTurns()
         }
@@ -258,7 +258,7 @@ class TestEngine extends Engine implements TestClock {
       const settle = (): void =>
         afterTurn(() => {
           this.takeTurns()
-          if (this.ready.length > 0 && this.steps - first < this.maxSteps) settle()
+          if (this.ready.length > 0 && this.steps - before < this.maxSteps) settle()
           else step()
         })
       settle()

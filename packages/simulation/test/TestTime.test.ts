@@ -196,7 +196,7 @@ const programs: Record<string, Program> = {
     yield* Effect.fork(Effect.sleep("1 hour"))
     yield* TestClock.adjust("1 second")
     const restore = yield* TestClock.save()
-    yield* TestClock.adjust("1 day")
+    yield* TestClock.adjust("30 minutes")
     yield* restore
     return [yield* Clock.currentTimeMillis, Chunk.toReadonlyArray(yield* TestClock.sleeps())]
   }),

@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import type { Scheduler } from "effect/Scheduler"
 import { SleepQueue } from "./sleepQueue.js"
 
@@ -76,11 +77,12 @@ export abstract class Engine implements Clock.Clock, Scheduler {
   sleep(duration: Duration.Duration): Effect.Effect<void> {
     const micros = toMicros(duration)
     if (micros === Infinity) return Effect.never
-    return Effect.async<void>((resume) => {
-      const sleep = this.sleeping.add(this.micros + micros, resume)
-      this.onSleep()
-      return Effect.sync(() => this.sleeping.remove(sleep))
-    })
+    return Effect.withFiberRuntime((fiber, { runtimeFlags }) =>
+      Effect.async<void>((resume) => {
+        this.sleeping.add(this.micros + micros, fiber, RuntimeFlags.interruptible(runtimeFlags), resume)
+        this.onSleep()
+      })
+    )
   }
 }
 

@@ -1,99 +1,96 @@
 import type * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
 
-/** How a sleeping fiber goes on: with nothing, or with the reason why it may sleep no longer. */
-type Wake = (result: Effect.Effect<void>) => void
-
-/** One fiber's sleep. `index` is its place in the heap, -1 once it is out of it. */
+/** One fiber's sleep. */
 export interface Sleep {
   readonly until: number
   readonly order: number
-  readonly wake: Wake
-  index: number
+  readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
+  /** Whether an interrupt of the fiber ends it. */
+  readonly interruptible: boolean
+  /** How the fiber goes on: with nothing, or with the reason why it may sleep no longer. */
+  readonly wake: (result: Effect.Effect<void>) => void
 }
 
 /**
- * The sleeps of a run, earliest first; equal instants wake in the order in which they arrived. A binary heap that knows where
- * each sleep stands, so that an interrupted one leaves in O(log n) instead of staying to be woken for nothing.
+ * The sleeps of a run, earliest first; equal instants wake in the order in which they arrived.
+ *
+ * A sleep whose fiber has been interrupted is over, though nobody says so: a finalizer on every sleep would cost more than the
+ * sleep. It is found out when it would wake, and when so many have come that a sweep is worth it.
  */
 export class SleepQueue {
   private heap: Array<Sleep> = []
   private arrived = 0
+  private sweepAt = 1024
 
-  get size(): number {
-    return this.heap.length
+  add(until: number, fiber: Sleep["fiber"], interruptible: boolean, wake: Sleep["wake"]): void {
+    if (this.heap.length >= this.sweepAt) this.sweep()
+    const sleep: Sleep = { until, order: this.arrived++, fiber, interruptible, wake }
+    this.rise(sleep, this.heap.length)
   }
 
-  /** When the sleep that ends first ends; Infinity where nobody sleeps. */
-  get earliest(): number {
-    return this.heap.length === 0 ? Infinity : this.heap[0]!.until
-  }
-
-  add(until: number, wake: Wake): Sleep {
-    const sleep: Sleep = { until, order: this.arrived++, wake, index: this.heap.length }
-    this.heap.push(sleep)
-    this.rise(sleep)
-    return sleep
-  }
-
-  remove(sleep: Sleep): void {
-    if (sleep.index === -1) return
-    const last = this.heap.pop()!
-    if (last !== sleep) {
-      this.place(last, sleep.index)
-      this.rise(last)
-      this.sink(last)
-    }
-    sleep.index = -1
+  /** The sleep that ends first. */
+  peek(): Sleep | undefined {
+    while (this.heap.length > 0 && isOver(this.heap[0]!)) this.takeFirst()
+    return this.heap[0]
   }
 
   /** Takes out the sleep that ends first. */
   next(): Sleep | undefined {
-    const first = this.heap[0]
-    if (first !== undefined) this.remove(first)
+    const first = this.peek()
+    if (first !== undefined) this.takeFirst()
     return first
   }
 
   /** All sleeps, in the order in which they would wake. */
   all(): ReadonlyArray<Sleep> {
-    return this.heap.slice().sort((a, b) => (before(a, b) ? -1 : 1))
+    return this.heap.filter((sleep) => !isOver(sleep)).sort((a, b) => (before(a, b) ? -1 : 1))
   }
 
-  /** Exchanges what is in the queue for what {@link all} has given earlier. */
+  /** Exchanges what is in the queue for what {@link all} has given earlier: in order it is a heap as it stands. */
   replaceWith(sleeps: ReadonlyArray<Sleep>): void {
-    for (const sleep of this.heap) sleep.index = -1
-    // In order they are a heap as they stand.
     this.heap = sleeps.slice()
-    this.heap.forEach((sleep, index) => (sleep.index = index))
   }
 
-  private place(sleep: Sleep, index: number): void {
-    this.heap[index] = sleep
-    sleep.index = index
+  private sweep(): void {
+    this.replaceWith(this.all())
+    this.sweepAt = Math.max(1024, 2 * this.heap.length)
   }
 
-  private rise(sleep: Sleep): void {
-    while (sleep.index > 0) {
-      const parent = this.heap[(sleep.index - 1) >> 1]!
-      if (before(parent, sleep)) return
-      this.swap(parent, sleep)
+  private takeFirst(): void {
+    const last = this.heap.pop()!
+    if (this.heap.length > 0) this.sink(last, 0)
+  }
+
+  private rise(sleep: Sleep, from: number): void {
+    const heap = this.heap
+    let index = from
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (before(heap[parent]!, sleep)) break
+      heap[index] = heap[parent]!
+      index = parent
     }
+    heap[index] = sleep
   }
 
-  private sink(sleep: Sleep): void {
+  private sink(sleep: Sleep, from: number): void {
+    const heap = this.heap
+    let index = from
     for (;;) {
-      const left = this.heap[2 * sleep.index + 1]
-      const right = this.heap[2 * sleep.index + 2]
-      const child = left !== undefined && right !== undefined && before(right, left) ? right : left
-      if (child === undefined || before(sleep, child)) return
-      this.swap(sleep, child)
+      let child = 2 * index + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child++
+      if (before(sleep, heap[child]!)) break
+      heap[index] = heap[child]!
+      index = child
     }
-  }
-
-  private swap(upper: Sleep, lower: Sleep): void {
-    const index = upper.index
-    this.place(upper, lower.index)
-    this.place(lower, index)
+    heap[index] = sleep
   }
 }
 
 const before = (a: Sleep, b: Sleep): boolean => a.until < b.until || (a.until === b.until && a.order < b.order)
+
+const isOver = ({ fiber, interruptible }: Sleep): boolean =>
+  fiber.unsafePoll() !== null || (interruptible && fiber.getFiberRef(FiberRef.interruptedCause)._tag !== "Empty")

@@ -1,0 +1,13 @@
+/** Runs a benchmark by its name: `npm run bench -- virtualTime`. */
+const benchmarks: Record<string, () => Promise<unknown>> = {
+  virtualTime: () => import("./virtualTime.js")
+}
+
+const name = process.argv[2] ?? ""
+const benchmark = benchmarks[name]
+if (benchmark === undefined) {
+  console.error(`No benchmark "${name}". There are: ${Object.keys(benchmarks).join(", ")}`)
+  process.exitCode = 1
+} else {
+  await benchmark()
+}
