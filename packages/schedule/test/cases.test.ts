@@ -308,6 +308,24 @@ describe("F. counting attempts and schedule arithmetic", () => {
   })
 })
 
+describe("W. clocks and tests", () => {
+  it.each([-3_600_000, 3_600_000])("C88: a step of the wall clock by %i ms changes no limit of time", (step) => {
+    const times: Array<bigint> = []
+    const call = Effect.flatMap(Clock.currentTimeNanos, (nanos) => {
+      times.push(nanos / 1_000_000n)
+      return Effect.fail("down")
+    })
+    const program = Effect.gen(function* () {
+      yield* Effect.fork(Effect.delay(VirtualTime.stepWallClock(step), 300))
+      yield* Effect.ignore(Effect.retry(call, own(200).pipe(Limit.elapsed(1000))))
+      return (yield* Clock.currentTimeNanos) / 1_000_000n
+    })
+    const endedAt = Effect.runSync(VirtualTime.run(program, { startsAt: T0 }))
+    assert.deepStrictEqual(times, [0n, 200n, 400n, 600n, 800n])
+    assert.strictEqual(endedAt, 800n)
+  })
+})
+
 it("a preview shows the waits of these cases without waiting", () => {
   const schedule = Backoff.exponential({ base: 1000, factor: 10, cap: Duration.infinity })
   const { retries } = Effect.runSync(Preview.of(schedule, { retries: 8 }))

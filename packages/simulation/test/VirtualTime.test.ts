@@ -19,6 +19,11 @@ describe("VirtualTime", () => {
     assert.deepStrictEqual(value(program), [31_536_000_000, 31_536_000_000_000_000n])
   })
 
+  it("C90: runs a chain of sleeps to its end in one go", () => {
+    const program = Effect.zipRight(Effect.repeatN(Effect.sleep("10 seconds"), 9), Clock.currentTimeMillis)
+    assert.strictEqual(value(program), 100_000)
+  })
+
   it("wakes the earliest sleep first, and those of one instant in the order in which they began", () => {
     const order: Array<string> = []
     const sleeper = (name: string, millis: number) =>
