@@ -20,13 +20,21 @@
  */
 import { InvalidOption, RandomStream } from "@breakwater/core"
 import * as Chunk from "effect/Chunk"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
+import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
+import * as Ref from "effect/Ref"
+import * as TestAnnotationMap from "effect/TestAnnotationMap"
+import * as TestAnnotations from "effect/TestAnnotations"
 import type { TestClock } from "effect/TestClock"
-import * as TestContext from "effect/TestContext"
-import type * as TestServices from "effect/TestServices"
+import * as TestConfig from "effect/TestConfig"
+import * as TestLive from "effect/TestLive"
+import * as TestServices from "effect/TestServices"
+import * as TestSized from "effect/TestSized"
 import { Engine, toMicros } from "./internal/engine.js"
 import { after, afterTurn, soon } from "./internal/realAsynchrony.js"
 import * as SeededRandom from "./SeededRandom.js"
@@ -127,17 +135,22 @@ export const layer = (options: Options = {}): Layer.Layer<TestServices.TestServi
   const where = "TestTime.layer"
   const maxSteps = InvalidOption.count(where, "maxSteps", options.maxSteps ?? 10_000_000, 1)
   const patience = Duration.toMillis(options.patience ?? 2000)
-  return Layer.unwrapEffect(
-    Effect.sync(() => {
+  // One layer: built from the layers of `TestContext` it would cost some milliseconds more in every test.
+  return Layer.scopedContext(
+    Effect.gen(function* () {
       const engine = new TestEngine(maxSteps, patience)
-      const services = Layer.scopedDiscard(
-        Effect.gen(function* () {
-          yield* Effect.withClockScoped(engine)
-          yield* Effect.withRandomScoped(SeededRandom.make(RandomStream.make(options.seed ?? 0, "program")))
-          yield* Effect.addFinalizer(() => Effect.sync(() => engine.close()))
-        })
+      const services = Context.empty().pipe(
+        Context.add(TestAnnotations.TestAnnotations, TestAnnotations.make(yield* Ref.make(TestAnnotationMap.empty()))),
+        Context.add(TestLive.TestLive, TestLive.make(DefaultServices.liveServices)),
+        Context.add(TestSized.TestSized, TestSized.make(100)),
+        Context.add(TestConfig.TestConfig, TestConfig.make({ repeats: 100, retries: 100, samples: 200, shrinks: 1000 }))
       )
-      return Layer.mergeAll(services, Layer.setScheduler(engine)).pipe(Layer.provideMerge(TestContext.TestContext))
+      yield* Effect.locallyScoped(TestServices.currentServices, services)
+      yield* Effect.withClockScoped(engine)
+      yield* Effect.withRandomScoped(SeededRandom.make(RandomStream.make(options.seed ?? 0, "program")))
+      yield* Effect.locallyScoped(FiberRef.currentScheduler, engine)
+      yield* Effect.addFinalizer(() => Effect.sync(() => engine.close()))
+      return services
     })
   )
 }
