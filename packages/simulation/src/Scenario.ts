@@ -6,6 +6,7 @@
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Clients } from "./Clients.js"
+import { microsAboveZero } from "./internal/micros.js"
 import type { Failure, Service } from "./Service.js"
 
 // -----------------------------------------------------------------------------
@@ -21,7 +22,7 @@ export interface Scenario {
   readonly service: Service
   readonly clients: Clients
   /**
-   * One client's operation, made of calls: anything Effect can do with the call, most often a retry. Each run of `call` is an
+   * One operation of a client, made of calls: anything Effect can do with the call, most often a retry. Each run of `call` is an
    * attempt.
    */
   readonly client: (call: Effect.Effect<void, Failure>) => Effect.Effect<unknown, unknown>
@@ -58,4 +59,7 @@ export const make = (
   options: Omit<Scenario, "until"> & {
     readonly until: Duration.DurationInput
   }
-): Scenario => ({ ...options, until: Duration.decode(options.until) })
+): Scenario => {
+  microsAboveZero("Scenario.make", "until", options.until)
+  return { ...options, until: Duration.decode(options.until) }
+}

@@ -5,6 +5,9 @@
  */
 export * as Clients from "./Clients.js"
 export * as Distribution from "./Distribution.js"
+export * as Fault from "./Fault.js"
+export * as Latency from "./Latency.js"
+export * as Recovery from "./Recovery.js"
 export * as Scenario from "./Scenario.js"
 export * as SeededRandom from "./SeededRandom.js"
 export * as Service from "./Service.js"

@@ -66,6 +66,16 @@ describe("Simulation", () => {
     assert.notStrictEqual(Trace.toText(run(jitterStorm, 14)), Trace.toText(run(jitterStorm, 15)))
   })
 
+  it("finds out by itself whether a scenario is deterministic, and where it is not", () => {
+    const same = Effect.runSync(Simulation.checkDeterminism(jitterStorm, { seed: 14 }))
+    assert.deepStrictEqual(same, run(jitterStorm, 14))
+    let calls = 0
+    const forgetful = storm((call) => Effect.zipRight(call, Effect.sleep(calls++)), Clients.together(1))
+    const error = Effect.runSync(Effect.flip(Simulation.checkDeterminism(forgetful, { seed: 14 })))
+    assert.isTrue(error instanceof Simulation.NotDeterministic)
+    assert.match(error.message, /^Two runs with seed 14 differ from line \d+ of the trace on:\n {2}\{.*\n {2}\{/)
+  })
+
   it("leaves the draws of a client alone when another joins", () => {
     const firstWait = (clients: number) => {
       const [operation] = Trace.operations(run(storm(Effect.retry(fullJitter), Clients.together(clients)), 3))
@@ -138,13 +148,18 @@ describe("Summary", () => {
       amplification: 5,
       peakInFlight: 6,
       timeOverCapacity: 500,
-      recoveredAt: undefined
+      allSucceededAt: undefined,
+      recovery: undefined,
+      // All of it for attempts that time out.
+      work: 3000,
+      wastedWork: 3000,
+      calls: { service: 30 }
     })
   })
 
   it("tells giving up from not being done", () => {
     const once = storm(Effect.retry(Limit.attempts(exponential, 2)))
-    assert.deepInclude(Summary.of(run(once, 1)), { attempts: 12, gaveUp: 6, unfinished: 0, recoveredAt: undefined })
+    assert.deepInclude(Summary.of(run(once, 1)), { attempts: 12, gaveUp: 6, unfinished: 0, allSucceededAt: undefined })
   })
 })
 
