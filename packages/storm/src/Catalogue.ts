@@ -6,14 +6,40 @@
 import * as SixClients from "./SixClients.js"
 import type { Storm } from "./Storm.js"
 
+// -----------------------------------------------------------------------------
+// catalogue
+// -----------------------------------------------------------------------------
+
 /**
+ * All storms. A5 takes its 20,000 runs; the other distributions take as many as asked for, and state their bands by it.
+ *
+ * @example
+ * ```ts
+ * import { Catalogue } from "@breakwater/storm"
+ *
+ * // every distribution from 20,000 runs, in bands as narrow as that
+ * const thorough = Catalogue.make({ replicas: 20_000 })
+ * ```
  * @category catalogue
  * @since 0.1.0
  */
-export const storms: ReadonlyArray<Storm> = [
+export const make = (
+  options: {
+    /** Default: as many as take a few seconds. */
+    readonly replicas?: number | undefined
+  } = {}
+): ReadonlyArray<Storm> => [
   SixClients.whatToRetry,
   SixClients.retryAtOnce,
   SixClients.exponentialBackoff,
   SixClients.fullJitter,
-  SixClients.fullJitterManySeeds
+  SixClients.fullJitterManySeeds,
+  ...SixClients.otherJitters({ replicas: options.replicas ?? 5000 }),
+  ...SixClients.largerCrowds({ replicas: options.replicas ?? 2000 })
 ]
+
+/**
+ * @category catalogue
+ * @since 0.1.0
+ */
+export const storms: ReadonlyArray<Storm> = make()

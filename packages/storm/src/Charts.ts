@@ -104,10 +104,11 @@ export const lanes = (trace: Trace.Trace): string => {
       ? []
       : [{ lane: lane(client), at: millis(endedAt), mark: outcome === "succeeded" ? "✓" : "✗ gave up", outcome }]
   )
-  return draw(`A lane for each of ${operations.length} clients`, {
-    height: 50 + 30 * operations.length,
+  const clients = [...new Set(operations.map(({ client }) => client))]
+  return draw(`A lane for each of ${clients.length} clients`, {
+    height: 50 + 30 * clients.length,
     x: { label: "ms", domain: [0, millis(trace.until)], grid: true },
-    y: { label: null, domain: operations.map(({ client }) => lane(client)), padding: 0.35 },
+    y: { label: null, domain: clients.map(lane), padding: 0.35 },
     color: { domain: outcomes.map(({ name }) => name), range: outcomes.map(({ colour }) => colour) },
     marks: [
       Plot.ruleY(waits, { y: "lane", x1: "from", x2: "to", stroke: "var(--wait)", strokeWidth: 1.5, title: "title" }),
@@ -211,7 +212,7 @@ export const attemptsHistogram = (replicas: ReadonlyArray<Summary.Summary>, show
  * @since 0.1.0
  */
 export const recoveryCurve = (replicas: ReadonlyArray<Summary.Summary>, shown: number | undefined, until: number): string => {
-  const recoveries = replicas.flatMap((run) => run.recoveredAt ?? []).sort((a, b) => a - b)
+  const recoveries = replicas.flatMap((run) => run.allSucceededAt ?? []).sort((a, b) => a - b)
   // A point per percent: the curve of every run would make the page several megabytes.
   const curve = Array.from({ length: 101 }, (_, percent) => ({
     percent: (percent * recoveries.length) / replicas.length,

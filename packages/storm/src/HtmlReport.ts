@@ -68,17 +68,17 @@ const section = ({
 <dt>Service<dd>${escape(storm.scenario.service.description)}
 <dt>Clients<dd>${escape(storm.scenario.clients.description)}
 </dl>
+${figure(`Attempts and waits of each client, seed ${outcome.trace.seed}`, Charts.lanes(outcome.trace))}
 ${
   outcome.replicas.length === 0
-    ? figure("Attempts and waits of each client", Charts.lanes(outcome.trace)) +
-      figure("Calls in flight", Charts.inFlight(outcome.trace))
+    ? figure("Calls in flight", Charts.inFlight(outcome.trace))
     : figure(
         "Attempts in each run; the run of the picture above in green",
         Charts.attemptsHistogram(outcome.replicas, outcome.summary.attempts)
       ) +
       figure(
         "Runs recovered over time",
-        Charts.recoveryCurve(outcome.replicas, outcome.summary.recoveredAt, outcome.trace.until)
+        Charts.recoveryCurve(outcome.replicas, outcome.summary.allSucceededAt, outcome.trace.until)
       )
 }
 <div class="wide"><table>

@@ -11,7 +11,7 @@
  * @since 0.1.0
  */
 import { Backoff, Jitter, Limit, RetryAfter } from "@breakwater/schedule"
-import { Clients, Distribution, Scenario, Service, Trace } from "@breakwater/simulation"
+import { Clients, Distribution, Scenario, Service, type Summary, Trace } from "@breakwater/simulation"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Storm from "./Storm.js"
@@ -20,11 +20,11 @@ import * as Storm from "./Storm.js"
 // model
 // -----------------------------------------------------------------------------
 
-const scenario = (name: string, client: Scenario.Scenario["client"]): Scenario.Scenario =>
+const scenario = (name: string, client: Scenario.Scenario["client"], clients = 6): Scenario.Scenario =>
   Scenario.make({
     name,
     service: Service.capacity({ slots: 4, takes: "100 millis", above: "everything in flight times out" }),
-    clients: Clients.together(6),
+    clients: Clients.together(clients),
     client,
     until: "2 seconds"
   })
@@ -172,7 +172,7 @@ export const fullJitter: Storm.Storm = {
     Storm.exactly("succeeded", 6, succeeded),
     Storm.exactly("clients done on attempt 3", 5, ({ trace }) => doneOn(trace, 3)),
     Storm.exactly("clients done on attempt 4", 1, ({ trace }) => doneOn(trace, 4)),
-    Storm.atMost("recovered at, ms", 750, 0, ({ summary }) => summary.recoveredAt ?? NaN)
+    Storm.atMost("recovered at, ms", 750, 0, ({ summary }) => summary.allSucceededAt ?? NaN)
   ],
   source: article
 }
@@ -216,4 +216,121 @@ export const fullJitterManySeeds: Storm.Storm = {
 
 /** Recovery times of the runs that recovered. */
 const recoveries = (replicas: Storm.Outcome["replicas"]): ReadonlyArray<number> =>
-  replicas.flatMap((run) => run.recoveredAt ?? [])
+  replicas.flatMap((run) => run.allSucceededAt ?? [])
+
+// -----------------------------------------------------------------------------
+// storms of many runs
+// -----------------------------------------------------------------------------
+
+/** A band of 3.5 standard errors: a true figure lies outside once in 2,000 times. */
+const band = (deviation: number, replicas: number, digits: number): number =>
+  Number(((3.5 * deviation) / Math.sqrt(replicas)).toFixed(digits))
+
+const share = (name: string, expected: number, replicas: number, holds: (run: Summary.Summary) => boolean): Storm.Figure =>
+  Storm.within(name, expected, band(Math.sqrt(expected * (1 - expected)), replicas, 4), 4, (outcome) =>
+    Distribution.share(outcome.replicas, holds)
+  )
+
+const meanAttempts = (expected: number, deviation: number, replicas: number): Storm.Figure =>
+  Storm.within("mean attempts", expected, band(deviation, replicas, 3), 3, (outcome) =>
+    Distribution.mean(outcome.replicas.map((run) => run.attempts))
+  )
+
+const medianAttempts = (expected: number): Storm.Figure =>
+  Storm.exactly("median attempts", expected, ({ replicas }) =>
+    Distribution.quantile(
+      replicas.map((run) => run.attempts),
+      0.5
+    )
+  )
+
+const allGetThrough = (run: Summary.Summary): boolean => run.succeeded === run.operations
+
+const runs = (replicas: number): string => `${replicas.toLocaleString("en-US")} runs`
+
+const distributionOfRules = `${article}; distribution of its rules over at least 500,000 runs of an independent implementation, bands of 3.5 standard errors`
+
+/**
+ * The other jitters, in the storm of A5: figures and bands for so many runs.
+ *
+ * @category storms of many runs
+ * @since 0.1.0
+ */
+export const otherJitters = (options: { readonly replicas: number }): ReadonlyArray<Storm.Storm> => {
+  const { replicas } = options
+  return [
+    {
+      id: "A6a",
+      title: `Equal jitter, ${runs(replicas)}`,
+      lesson: "Half of each wait for certain spreads the crowd over half the time: a quarter more calls than full jitter.",
+      policy: "Waits half of min(800 ms, 100 ms × 2ⁿ) and a random share of the other half, 5 attempts.",
+      scenario: scenario("equal jitter", Effect.retry(exponential.pipe(Jitter.equal, Limit.attempts(5)))),
+      seed: 1,
+      replicas,
+      figures: [
+        meanAttempts(25.818, 2.783, replicas),
+        medianAttempts(24),
+        share("P(all six get through)", 0.9897, replicas, allGetThrough)
+      ],
+      source: distributionOfRules
+    },
+    {
+      id: "A6b",
+      title: `Decorrelated jitter, ${runs(replicas)}`,
+      lesson: "The first wait is up to three times as long, so the second wave is already thin. Nobody draws a wait near zero.",
+      policy: "Waits a random time from 100 ms to three times the last wait, at most 800 ms, 5 attempts.",
+      scenario: scenario(
+        "decorrelated jitter",
+        Effect.retry(Backoff.decorrelated({ base: "100 millis", cap: "800 millis" }).pipe(Limit.attempts(5)))
+      ),
+      seed: 1,
+      replicas,
+      figures: [
+        meanAttempts(14.66, 2.783, replicas),
+        medianAttempts(12),
+        share("P(12 attempts)", 0.5116, replicas, (run) => run.attempts === 12),
+        Storm.atLeast("P(all six get through)", 0.999, 4, (outcome) => Distribution.share(outcome.replicas, allGetThrough))
+      ],
+      source: distributionOfRules
+    },
+    {
+      id: "A6c",
+      title: `Plus or minus 20 %, ${runs(replicas)}`,
+      lesson: "A fifth of a wait is less than a call takes: the waves stay waves, and in most runs someone never gets through.",
+      policy: "Effect's own Schedule.jittered: waits 80 to 120 % of min(800 ms, 100 ms × 2ⁿ), 5 attempts.",
+      scenario: scenario("plus or minus 20 %", Effect.retry(exponential.pipe(Schedule.jittered, Limit.attempts(5)))),
+      seed: 1,
+      replicas,
+      figures: [
+        meanAttempts(26.828, 2.299, replicas),
+        medianAttempts(28),
+        share("P(all six get through)", 0.3751, replicas, allGetThrough)
+      ],
+      source: distributionOfRules
+    }
+  ]
+}
+
+/**
+ * A4 with more clients: how large a crowd full jitter and five attempts dissolve. Figures and bands for so many runs.
+ *
+ * @category storms of many runs
+ * @since 0.1.0
+ */
+export const largerCrowds = (options: { readonly replicas: number }): ReadonlyArray<Storm.Storm> =>
+  [
+    { id: "A7a", clients: 8, expected: 0.9463 },
+    { id: "A7b", clients: 10, expected: 0.7278 },
+    { id: "A7c", clients: 12, expected: 0.4077 },
+    { id: "A7d", clients: 20, expected: 0.001 }
+  ].map(({ clients, expected, id }) => ({
+    ...fullJitter,
+    id,
+    title: `Full jitter, ${clients} clients, ${runs(options.replicas)}`,
+    lesson: "Jitter holds to about twice the capacity, not to five times. Beyond that only fewer calls help.",
+    scenario: scenario(`full jitter, ${clients} clients`, Effect.retry(exponentialWithFullJitter), clients),
+    seed: 1,
+    replicas: options.replicas,
+    figures: [share(`P(all ${clients} get through)`, expected, options.replicas, allGetThrough)],
+    source: distributionOfRules
+  }))

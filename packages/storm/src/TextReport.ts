@@ -33,15 +33,15 @@ export const overview = (
     return {
       attempts: String(summary.attempts),
       succeeded: `${summary.succeeded} of ${summary.operations}`,
-      recovery: summary.recoveredAt === undefined ? "none" : `${summary.recoveredAt} ms`
+      recovery: summary.allSucceededAt === undefined ? "none" : `${summary.allSucceededAt} ms`
     }
   }
   const attempts = replicas.map((run) => run.attempts)
-  const recoveries = replicas.flatMap((run) => run.recoveredAt ?? [])
+  const recoveries = replicas.flatMap((run) => run.allSucceededAt ?? [])
   return {
     attempts: `median ${Distribution.quantile(attempts, 0.5)}, mean ${Distribution.mean(attempts).toFixed(2)}`,
     succeeded: `all in ${((100 * recoveries.length) / replicas.length).toFixed(1)} %`,
-    recovery: recoveries.length === 0 ? "none" : `median ${Distribution.quantile(recoveries, 0.5)} ms`
+    recovery: recoveries.length === 0 ? "none" : `median ${Math.round(Distribution.quantile(recoveries, 0.5))} ms`
   }
 }
 
