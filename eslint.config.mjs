@@ -19,7 +19,7 @@ const importsOf = (allowed) => [
     message: "The arrows of docs/decisions/0001-workspace.md do not allow this import."
   },
   { regex: "^@breakwater/[^/]+/(internal|src|dist)(/|$)", message: "Another package's inside is its own." },
-  { regex: "^(\\.\\./)+packages/", message: "Import another package by its name." }
+  { regex: `^(\\.\\./)+(packages|${Object.keys(mayImport).join("|")})/`, message: "Import another package by its name." }
 ]
 
 const restrictImports = (...patterns) => ({ "no-restricted-imports": ["error", { patterns }] })

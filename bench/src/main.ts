@@ -1,5 +1,6 @@
 /** Runs a benchmark by its name: `npm run bench -- virtualTime`. */
 const benchmarks: Record<string, () => Promise<unknown>> = {
+  sixClients: () => import("./sixClients.js"),
   virtualTime: () => import("./virtualTime.js")
 }
 

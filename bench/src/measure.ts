@@ -38,3 +38,25 @@ export interface Ratio {
   readonly slow: number
   readonly quick: number
 }
+
+/** Rows of ratios against their targets. */
+export class Table {
+  private readonly rows: Array<object> = []
+
+  row(measured: string, ratio: number, target: string, met: boolean, ours: number, other: number): void {
+    const micros = (number: number) => `${number.toPrecision(3)} us`
+    this.rows.push({
+      measured,
+      ratio: ratio.toPrecision(3),
+      target,
+      met: met ? "yes" : "NO",
+      ours: micros(ours),
+      other: micros(other)
+    })
+  }
+
+  print(): void {
+    console.table(this.rows)
+    console.log(`Node ${process.version}, ratios are the median of five`)
+  }
+}
