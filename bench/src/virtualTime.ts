@@ -4,7 +4,7 @@
  *
  * `npm run bench -- virtualTime`
  */
-import { TestTime, VirtualTime } from "@breakwater/simulation"
+import { Clients, Scenario, Service, Simulation, TestTime, VirtualTime } from "@breakwater/simulation"
 import { Effect, Fiber, TestClock, TestContext } from "effect"
 import { ratio, Table } from "./measure.js"
 import { PlainLoop } from "./plainLoop.js"
@@ -90,6 +90,31 @@ const bytesPerFiber = (count: number): number => {
   return (during - before) / count
 }
 
+/** Bytes for each of many clients of a closed loop that all think, taken when the first of them calls again. */
+const bytesPerIdleClient = (count: number): number => {
+  let during = 0
+  const service = Service.make({
+    description: "looks at the memory when the second round begins",
+    open: () => {
+      let calls = 0
+      return () =>
+        Effect.sync(() => {
+          if (++calls === count + 1) during = heapUsed()
+        })
+    }
+  })
+  const scenario = Scenario.make({
+    name: "idle clients",
+    service,
+    clients: Clients.closedLoop({ clients: count, think: "1 second" }),
+    client: (call) => call,
+    until: "1500 millis"
+  })
+  const before = heapUsed()
+  Effect.runSync(Simulation.run(scenario, { seed: 1 }))
+  return (during - before) / count
+}
+
 // -----------------------------------------------------------------------------
 // table
 // -----------------------------------------------------------------------------
@@ -115,4 +140,7 @@ for (const count of [100, 1000]) {
   table.row("growth from 1,000 to 100,000 fibers, ours / plain loop's", growth, "<= 2.5", growth <= 2.5, ours.slow, plain.slow)
 }
 table.print()
-if (globalThis.gc !== undefined) console.log(`memory: ${Math.round(bytesPerFiber(20_000))} bytes per sleeping fiber`)
+if (globalThis.gc !== undefined) {
+  console.log(`memory: ${Math.round(bytesPerFiber(20_000))} bytes per sleeping fiber`)
+  console.log(`memory: ${Math.round(bytesPerIdleClient(20_000))} bytes per idle client, its events in the trace included`)
+}
