@@ -25,6 +25,7 @@ import * as Data from "effect/Data"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
@@ -171,8 +172,8 @@ class TestEngine extends Engine implements TestClock {
 
   // Fibers get their turn as soon as the event loop comes by, not only when the clock is moved.
 
-  override scheduleTask(task: () => void): void {
-    super.scheduleTask(task)
+  override scheduleTask(task: () => void, priority: number, fiber?: Fiber.RuntimeFiber<unknown, unknown>): void {
+    super.scheduleTask(task, priority, fiber)
     this.call()
   }
 

@@ -26,7 +26,6 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import { Engine } from "./internal/engine.js"
 import { type Culprit, trapped } from "./internal/realAsynchrony.js"
-import * as Waiting from "./internal/waiting.js"
 import * as SeededRandom from "./SeededRandom.js"
 
 // -----------------------------------------------------------------------------
@@ -195,7 +194,11 @@ class Simulation extends Engine {
       this.stopAt = 0
     }
     return trapped(RandomStream.make(this.seed, "Math.random").next, catchCulprit, () => {
-      const fiber = Effect.runFork(program.pipe(Effect.withClock(this), Effect.withRandom(random)), { scheduler: this })
+      const fiber = Effect.runFork(program.pipe(Effect.withClock(this), Effect.withRandom(random)), {
+        scheduler: this,
+        // In its turn, so that it is the first of the participants.
+        immediate: false
+      })
       const stopped = this.drive(fiber, limits)
       if (stopped === undefined) return fiber.unsafePoll() as Exit.Exit<A, E>
       // The program cannot go on; its finalizers still get their turn.
@@ -219,10 +222,10 @@ class Simulation extends Engine {
       if (fiber.unsafePoll() !== null) return undefined
       if (this.steps >= this.stopAt) {
         const TooMany = this.steps >= limits.maxSteps ? TooManySteps : Livelock
-        return new TooMany({ at: this.at(), steps: this.steps, waiting: this.waiting(fiber) })
+        return new TooMany({ at: this.at(), steps: this.steps, waiting: this.waiting() })
       }
       const sleep = this.sleeping.next()
-      if (sleep === undefined) return new Deadlock({ at: this.at(), waiting: this.waiting(fiber) })
+      if (sleep === undefined) return new Deadlock({ at: this.at(), waiting: this.waiting() })
       if (sleep.until > this.micros) {
         this.micros = sleep.until
         allow()
@@ -231,8 +234,8 @@ class Simulation extends Engine {
     }
   }
 
-  private waiting(fiber: Fiber.RuntimeFiber<unknown, unknown>): ReadonlyArray<string> {
-    const asking = Effect.runFork(Waiting.describe(fiber), { scheduler: this })
+  private waiting(): ReadonlyArray<string> {
+    const asking = Effect.runFork(this.fibers.describe(), { scheduler: this })
     this.stopAt = this.steps + graceSteps
     this.drain()
     const exit = asking.unsafePoll()

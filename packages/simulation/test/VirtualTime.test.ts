@@ -107,9 +107,9 @@ describe("VirtualTime", () => {
       (error as Error).message,
       [
         "Deadlock at 5s of virtual time: nothing is ready to run, nobody sleeps, and the program waits.",
-        "  fiber 1 waits for fiber 1.1, or for something it made",
-        "  fiber 1.1 (consumer) waits for fiber 1, or for something it made",
-        "  fiber 1.2 waits"
+        "  fiber 1 waits for fiber 2, or for something it made",
+        "  fiber 2 (consumer) waits for fiber 1, or for something it made",
+        "  fiber 3 waits"
       ].join("\n")
     )
     assert.isTrue(failure(Effect.sleep(Duration.infinity)) instanceof VirtualTime.Deadlock)

@@ -5,6 +5,7 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import type { Scheduler } from "effect/Scheduler"
+import { Participants } from "./participants.js"
 import { SleepQueue } from "./sleepQueue.js"
 
 /**
@@ -21,6 +22,8 @@ export abstract class Engine implements Clock.Clock, Scheduler {
   steps = 0
   protected readonly sleeping = new SleepQueue()
   protected ready: Array<() => void> = []
+  /** Who takes part, to be able to say what they wait for. */
+  protected readonly fibers = new Participants()
 
   /** The number of steps at which {@link drain} stops; anyone may lower it while it runs. */
   protected stopAt = Infinity
@@ -56,8 +59,9 @@ export abstract class Engine implements Clock.Clock, Scheduler {
       : false
   }
 
-  scheduleTask(task: () => void): void {
+  scheduleTask(task: () => void, _priority: number, fiber?: Fiber.RuntimeFiber<unknown, unknown>): void {
     this.ready.push(task)
+    if (fiber !== undefined) this.fibers.add(fiber)
   }
 
   // Clock
