@@ -21,6 +21,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
+import { unsafeCurrentTimeMicros } from "./internal/engine.js"
 import { micros } from "./internal/micros.js"
 import type { Scenario } from "./Scenario.js"
 import * as SeededRandom from "./SeededRandom.js"
@@ -169,9 +170,9 @@ class Recorder {
     readonly seed: number,
     readonly until: number
   ) {
-    this.startedAt = VirtualTime.unsafeCurrentTimeMicros(clock)
+    this.startedAt = unsafeCurrentTimeMicros(clock)
     this.run = {
-      now: () => VirtualTime.unsafeCurrentTimeMicros(clock) - this.startedAt,
+      now: () => unsafeCurrentTimeMicros(clock) - this.startedAt,
       sleep: this.sleep(),
       random: this.random(),
       worksFor: (call, takes) => this.worksFor(call, takes),

@@ -278,12 +278,3 @@ export const stepWallClock = (millis: number): Effect.Effect<void> =>
       clock.wallOffset += Math.round(millis * 1000)
     })
   )
-
-export {
-  /**
-   * Whole microseconds of a clock's monotonic time.
-   *
-   * @internal
-   */
-  unsafeCurrentTimeMicros
-} from "./internal/engine.js"
