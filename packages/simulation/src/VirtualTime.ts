@@ -41,7 +41,10 @@ export interface Options {
   readonly seed?: number | undefined
   /** What the wall clock reads at the start, in whole milliseconds since 1970. Default 0. */
   readonly startsAt?: number | undefined
-  /** How many turns fibers may take before the run is called endless. Default 10 million. */
+  /**
+   * How many turns fibers may take before the run is called endless. A turn of 2,048 operations, after which a fiber is made to
+   * yield, counts as 200. Default 10 million.
+   */
   readonly maxSteps?: number | undefined
   /** How many turns fibers may take without time passing. Default 1 million. */
   readonly maxStepsAtOnce?: number | undefined
@@ -235,8 +238,10 @@ class Simulation extends Engine {
   }
 
   private waiting(): ReadonlyArray<string> {
-    const asking = Effect.runFork(this.fibers.describe(), { scheduler: this })
+    // Whoever spins would go on taking turns: it ends with the answer.
+    const done = Effect.sync(() => (this.stopAt = 0))
     this.stopAt = this.steps + graceSteps
+    const asking = Effect.runFork(Effect.ensuring(this.fibers.describe(), done), { scheduler: this })
     this.drain()
     const exit = asking.unsafePoll()
     return exit?._tag === "Success" ? exit.value : []

@@ -160,6 +160,12 @@ describe("VirtualTime", () => {
     assert.match((error as Error).message, /^Livelock at 5s of virtual time: 100\d\d steps without time passing/)
   })
 
+  it("ends in Livelock in seconds, with the default limits, where a fiber never lets go of its turn", () => {
+    const spins = Effect.retry(Effect.fail("down"), Schedule.forever)
+    const error = failure(Effect.zipRight(Effect.fork(Effect.sleep("1 day")), spins))
+    assert.isTrue(error instanceof VirtualTime.Livelock)
+  })
+
   it.each([
     { what: "ticks for ever", program: Effect.forever(Effect.sleep("1 second")) },
     {
