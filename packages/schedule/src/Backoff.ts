@@ -17,7 +17,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
-import { toMillis, toMillisOrUndefined } from "./internal/duration.js"
+import { toMillis, toMillisOrUndefined } from "./DurationOption.js"
 import { continueAfter, make } from "./internal/step.js"
 
 // -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import { dual } from "effect/Function"
 import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
 import type { Backoff } from "./Backoff.js"
-import { toMillis } from "./internal/duration.js"
+import { toMillis } from "./DurationOption.js"
 import { adjust } from "./internal/step.js"
 
 // -----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type * as Schedule from "effect/Schedule"
-import { toMillis } from "./internal/duration.js"
+import { toMillis } from "./DurationOption.js"
 import { adjust } from "./internal/step.js"
 
 // -----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
 import * as Backoff from "./Backoff.js"
-import { toMillis } from "./internal/duration.js"
+import { toMillis } from "./DurationOption.js"
 import { continueAfter, type Given, make } from "./internal/step.js"
 import * as Jitter from "./Jitter.js"
 import * as Limit from "./Limit.js"
@@ -148,9 +148,9 @@ const aws = <E>(
 ): Schedule.Schedule<Duration.Duration, E> =>
   make(undefined, (state, { input, notes, now, retries }: Given<E>) =>
     Effect.map(Random.next, (random) => {
-      const base = options.throttling?.(input) === true ? bases.throttlingBase : bases.base
+      const base = !notes.foreign && options.throttling?.(input) === true ? bases.throttlingBase : bases.base
       const { delay: own, most } = Rule.aws(base, retries, random)
-      const server = retryAfter(input, now)
+      const server = notes.foreign ? undefined : retryAfter(input, now)
       const longest = server === undefined ? 0 : Math.ceil(Duration.toMillis(server))
       const delay = Math.max(own, Math.min(longest, own + 5000))
       notes.maximum = Math.max(most, Math.min(longest, most + 5000))

@@ -11,10 +11,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
-import * as Decision from "effect/ScheduleDecision"
-import * as Intervals from "effect/ScheduleIntervals"
-import { toMillis } from "./internal/duration.js"
-import * as RetryObserver from "./RetryObserver.js"
+import { toMillis } from "./DurationOption.js"
+import type { Reason } from "./RetryObserver.js"
+import * as ScheduleStep from "./ScheduleStep.js"
 
 // -----------------------------------------------------------------------------
 // models and options
@@ -27,7 +26,7 @@ import * as RetryObserver from "./RetryObserver.js"
 export interface Preview {
   readonly retries: ReadonlyArray<Retry>
   /** Why the schedule ended within the retries that were asked for; `undefined` where it would go on. */
-  readonly ended: RetryObserver.Reason | undefined
+  readonly ended: Reason | undefined
 }
 
 /**
@@ -90,23 +89,19 @@ export const of: {
   const most = InvalidOption.count(where, "retries", options.retries ?? 10)
   const callTakes = InvalidOption.wholeMillis(where, "callTakes", toMillis(where, "callTakes", options.callTakes ?? 0))
   return Effect.gen(function* () {
-    const told: { last?: RetryObserver.Event } = {}
-    const self = RetryObserver.observed(schedule)
     const retries: Array<Retry> = []
-    let state = self.initial
+    let state = schedule.initial
     let now = callTakes
     while (retries.length < most) {
-      const [next, , decision] = yield* self.step(now, options.input as In, state).pipe(
-        Effect.withClock(clockAt(now)),
-        RetryObserver.observe((event) => Effect.sync(() => (told.last = event)))
-      )
-      const event = told.last
-      if (Decision.isDone(decision) || event?._tag !== "Retrying") {
-        return { retries, ended: event?._tag === "GaveUp" ? event.reason : "exhausted" }
-      }
-      const startsAt = Math.max(now, Intervals.start(decision.intervals))
-      retries.push({ wait: event.wait, maximumWait: event.maximumWait, startsAt: Duration.millis(startsAt) })
-      state = next
+      const step = yield* Effect.withClock(ScheduleStep.take(schedule, options.input as In, { state, now }), clockAt(now))
+      if (step._tag === "Done") return { retries, ended: step.reason }
+      const startsAt = now + step.wait
+      retries.push({
+        wait: Duration.millis(step.wait),
+        maximumWait: Duration.millis(step.maximumWait),
+        startsAt: Duration.millis(startsAt)
+      })
+      state = step.state
       now = startsAt + callTakes
     }
     return { retries, ended: undefined }

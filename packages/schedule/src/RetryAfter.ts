@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
-import { toMillisOrUndefined } from "./internal/duration.js"
+import { toMillisOrUndefined } from "./DurationOption.js"
 import { adjust } from "./internal/step.js"
 
 // -----------------------------------------------------------------------------
@@ -147,7 +147,7 @@ export const respect: {
     jitter: options.jitter
   })
   return adjust<Out, In, R, undefined, E, never>(self, undefined, (state, delay, { input, notes, now }) => {
-    const server = options.of(input, now)
+    const server = notes.foreign ? undefined : options.of(input, now)
     if (server === undefined) return Effect.succeed([state, delay] as const)
     const decide = (backoff: number, random: number) => wait(backoff, Math.ceil(Duration.toMillis(server)), random)
     return Effect.map(Random.next, (random) => {

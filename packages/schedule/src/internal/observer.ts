@@ -13,10 +13,32 @@ import type * as Effect from "effect/Effect"
  * - `elapsed`: the next wait would not end in the allowed time
  * - `retry-after`: the server asks for more than the maximum
  *
+ * What only a retry loop of its own knows, such as `Retry` of `@breakwater/resilience`:
+ *
+ * - `not-retryable`: the failure is not worth a retry
+ * - `timed-out`: the attempt was cut, and the operation must not be repeated without an answer
+ * - `deadline`: the operation's time is up, or the next attempt would not fit into it
+ * - `budget-exhausted`: the retry budget grants none
+ * - `refused-locally`: a breaker, a bulkhead or a throttle let the attempt not through
+ * - `nested`: a caller further out retries already
+ * - `defect`: the attempt died
+ * - `interrupted`: the operation was interrupted
+ *
  * @category models
  * @since 0.1.0
  */
-export type Reason = "exhausted" | "elapsed" | "retry-after"
+export type Reason =
+  | "exhausted"
+  | "elapsed"
+  | "retry-after"
+  | "not-retryable"
+  | "timed-out"
+  | "deadline"
+  | "budget-exhausted"
+  | "refused-locally"
+  | "nested"
+  | "defect"
+  | "interrupted"
 
 /**
  * What was decided after a failed attempt. `attempt` is its number, 1 for the first call.

@@ -14,14 +14,16 @@ import { type Reason, RetryObserver } from "./observer.js"
 
 /** What the parts of a schedule write down, during one step, for the observer. */
 export interface Notes {
+  /** Whether the step is taken for a failure that is none of the schedule's inputs: nothing may be read from its input. */
+  readonly foreign?: boolean
   /** The longest wait that chance could have drawn. */
   maximum?: number
   /** Why the schedule ends. */
   reason?: Reason
 }
 
-/** The notes of the step that the fiber is in, opened by the outermost part. */
-class StepNotes extends Context.Reference<StepNotes>()("@breakwater/schedule/internal/StepNotes", {
+/** The notes of the step that the fiber is in, opened by the outermost part, or by who takes the step. */
+export class StepNotes extends Context.Reference<StepNotes>()("@breakwater/schedule/internal/StepNotes", {
   defaultValue: (): Notes | undefined => undefined
 }) {}
 
@@ -48,7 +50,7 @@ export const make = <S, Out, In, R>(
   Schedule.makeWithState({ own: initial, retries: 0 }, (now, input: In, { own, retries }) =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const observer = Context.get(context, RetryObserver)
-      const outer = observer === undefined ? undefined : Context.get(context, StepNotes)
+      const outer = Context.get(context, StepNotes)
       const notes: Notes = outer ?? {}
       const decided = Effect.map(
         step(own, { now, input, retries, notes }),

@@ -1,9 +1,28 @@
+/**
+ * A configured time as the rules of `@breakwater/core` take it: a number of milliseconds that can still be refused.
+ *
+ * @since 0.1.0
+ */
 import { InvalidOption } from "@breakwater/core"
 import * as Duration from "effect/Duration"
 
+// -----------------------------------------------------------------------------
+// getters
+// -----------------------------------------------------------------------------
+
 /**
  * The milliseconds of a configured time. `Duration.decode` turns NaN and negative times into zero; here they stay what they
- * are, so that the rule that gets them can refuse them.
+ * are, so that the rule that gets them can refuse them. What is no time at all throws `InvalidOption`, in the name of the
+ * function and the field.
+ *
+ * @example
+ * ```ts
+ * import { DurationOption } from "@breakwater/schedule"
+ *
+ * console.log(DurationOption.toMillis("Shop.make", "patience", "2 seconds")) // 2000
+ * ```
+ * @category getters
+ * @since 0.1.0
  */
 export const toMillis = (where: string, field: string, input: Duration.DurationInput): number => {
   if (typeof input === "number") return input
@@ -19,7 +38,12 @@ export const toMillis = (where: string, field: string, input: Duration.DurationI
   }
 }
 
-/** As {@link toMillis}, for an option that may be absent. */
+/**
+ * As {@link toMillis}, for an option that may be absent.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
 export const toMillisOrUndefined = (
   where: string,
   field: string,
