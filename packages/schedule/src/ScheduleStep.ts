@@ -1,14 +1,15 @@
 /**
- * One step of a schedule, without the sleep: what a retry loop of one's own needs to know from it. Any schedule will do, those of
- * Effect too. The observer is not told: who takes the step may decide otherwise, and tells of what it decided.
+ * For those who build on schedules: one step of any schedule without the sleep, as a retry loop of one's own needs it, and a part
+ * of a schedule that ends it for a reason of one's own.
  *
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import { dual } from "effect/Function"
 import type * as Schedule from "effect/Schedule"
 import * as Decision from "effect/ScheduleDecision"
 import * as Intervals from "effect/ScheduleIntervals"
-import { type Notes, StepNotes } from "./internal/step.js"
+import { adjust, type Notes, StepNotes } from "./internal/step.js"
 import type { Reason } from "./RetryObserver.js"
 
 // -----------------------------------------------------------------------------
@@ -57,7 +58,7 @@ export type Step<Out> =
 // -----------------------------------------------------------------------------
 
 /**
- * Steps a schedule once for a failure.
+ * Steps a schedule once for a failure. The observer is not told: who takes the step may decide otherwise, and tells of that.
  *
  * @example
  * ```ts
@@ -92,3 +93,48 @@ export const take = <Out, In, R>(
     })
   )
 }
+
+// -----------------------------------------------------------------------------
+// combinators
+// -----------------------------------------------------------------------------
+
+/**
+ * Ends a schedule where `reason` gives one, which the observer is then told. It is asked for every retry that the schedule itself
+ * would make, so put it last if asking takes something.
+ *
+ * @example
+ * ```ts
+ * import { Backoff, Preview, ScheduleStep } from "@breakwater/schedule"
+ * import { Effect } from "effect"
+ *
+ * const closing = true
+ * const schedule = Backoff.exponential({ base: "100 millis" }).pipe(
+ *   ScheduleStep.giveUpWhen(() => Effect.sync(() => (closing ? "deadline" : undefined)))
+ * )
+ * console.log(Effect.runSync(Preview.of(schedule)).ended) // deadline
+ * ```
+ * @category combinators
+ * @since 0.1.0
+ */
+export const giveUpWhen: {
+  <In, R2>(
+    reason: (input: In) => Effect.Effect<Reason | undefined, never, R2>
+  ): <Out, In1, R>(self: Schedule.Schedule<Out, In1, R>) => Schedule.Schedule<Out, In & In1, R | R2>
+  <Out, In1, R, In, R2>(
+    self: Schedule.Schedule<Out, In1, R>,
+    reason: (input: In) => Effect.Effect<Reason | undefined, never, R2>
+  ): Schedule.Schedule<Out, In & In1, R | R2>
+} = dual(
+  2,
+  <Out, In1, R, In, R2>(
+    self: Schedule.Schedule<Out, In1, R>,
+    reason: (input: In) => Effect.Effect<Reason | undefined, never, R2>
+  ) =>
+    adjust<Out, In1, R, undefined, In, R2>(self, undefined, (state, delay, { input, notes }) =>
+      Effect.map(reason(input), (ended) => {
+        if (ended === undefined) return [state, delay] as const
+        notes.reason = ended
+        return [state, undefined] as const
+      })
+    )
+)

@@ -21,14 +21,20 @@ export interface Scenario {
   readonly name: string
   readonly service: Service
   readonly clients: Clients
-  /**
-   * One operation of a client, made of calls: anything Effect can do with the call, most often a retry. Each run of `call` is an
-   * attempt.
-   */
-  readonly client: (call: Effect.Effect<void, Failure>) => Effect.Effect<unknown, unknown>
+  /** What each client does; an effect that makes it is run once for each run, for what its clients share, such as a budget. */
+  readonly client: Client | Effect.Effect<Client>
   /** An attempt counts if it starts before, an outcome if it is there by then. */
   readonly until: Duration.Duration
 }
+
+/**
+ * One operation of a client, made of calls: anything Effect can do with the call, most often a retry. Each run of `call` is an
+ * attempt. Clients are numbered from 0, in the order in which they come.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Client = (call: Effect.Effect<void, Failure>, client: number) => Effect.Effect<unknown, unknown>
 
 // -----------------------------------------------------------------------------
 // constructors

@@ -16,6 +16,7 @@
  * @since 0.1.0
  */
 import { InvalidOption, type RandomStream } from "@breakwater/core"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -772,10 +773,14 @@ export const behind: {
     slots: undefined,
     layers: [layer, ...self.layers],
     open: (run) =>
-      Effect.zipWith(self.open(run), Effect.scope, (handle, scope) => {
+      Effect.map(Effect.all([self.open(run), Effect.scope, Effect.context<never>()]), ([handle, scope, context]) => {
         const random = SeededRandom.make(run.random("layer"))
         return (call) => {
-          const operation = Effect.withRandom(Effect.asVoid(policy(forward(run, handle, below, call))), random)
+          const operation = Effect.asVoid(policy(forward(run, handle, below, call))).pipe(
+            Effect.withRandom(random),
+            // Another process: nothing that the caller's fiber carries gets there.
+            Effect.mapInputContext((_: Context.Context<never>) => context)
+          )
           if (cancels === true) return operation
           return Effect.flatMap(Effect.forkIn(operation, scope), (fiber) => Effect.flatten(Fiber.await(fiber)))
         }

@@ -23,7 +23,7 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { unsafeCurrentTimeMicros } from "./internal/engine.js"
 import { micros } from "./internal/micros.js"
-import type { Scenario } from "./Scenario.js"
+import type { Client, Scenario } from "./Scenario.js"
 import * as SeededRandom from "./SeededRandom.js"
 import type { Call, Failure, Handler, Run } from "./Service.js"
 import * as Summary from "./Summary.js"
@@ -76,8 +76,8 @@ export const run = (
 export const record = (scenario: Scenario, options: { readonly seed: number }): Effect.Effect<Trace.Trace> =>
   Effect.clockWith((clock) => {
     const recorder = new Recorder(clock, options.seed, micros("Simulation.record", "until", scenario.until))
-    return scenario.service.open(recorder.run).pipe(
-      Effect.flatMap((service) => watch(scenario, recorder, service)),
+    return Effect.zip(scenario.service.open(recorder.run), clientOf(scenario)).pipe(
+      Effect.flatMap(([service, client]) => watch(client, scenario.clients, recorder, service)),
       Effect.scoped,
       Effect.map((clients): Trace.Trace => ({
         scenario: scenario.name,
@@ -94,9 +94,13 @@ export const record = (scenario: Scenario, options: { readonly seed: number }): 
     )
   })
 
+const clientOf = ({ client }: Scenario): Effect.Effect<Client> =>
+  Effect.isEffect(client) ? (client as Effect.Effect<Client>) : Effect.succeed(client)
+
 /** Lets the clients come until the time is over, and tells how many came. */
 const watch = (
-  { client, clients }: Scenario,
+  client: Client,
+  clients: Scenario["clients"],
   recorder: Recorder,
   service: Handler
 ): Effect.Effect<number, never, Scope.Scope> => {
@@ -139,13 +143,13 @@ const watch = (
 /** All operations of one client, one after the other. */
 const operationsOf = (
   number: number,
-  client: Scenario["client"],
+  client: Client,
   { operations, think }: Scenario["clients"],
   recorder: Recorder,
   service: Handler
 ): Effect.Effect<void> => {
   const one = (operation: number) =>
-    recorder.operation(number, operation, client(recorder.attempts(number, operation, service)))
+    recorder.operation(number, operation, client(recorder.attempts(number, operation, service), number))
   if (operations === 1) return one(0)
   const random = RandomStream.make(recorder.seed, "think", number)
   let done = 0

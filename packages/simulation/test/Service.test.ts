@@ -1,7 +1,7 @@
 import { InvalidOption } from "@breakwater/core"
 import { Clients, Latency, Scenario, Service, Simulation, Summary, Trace } from "@breakwater/simulation"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, pipe, Schedule, TestClock, TestContext } from "effect"
+import { Context, Duration, Effect, Exit, Fiber, pipe, Schedule, TestClock, TestContext } from "effect"
 
 const capacity = (slots: number, above: "everything in flight times out" | "refuse" = "everything in flight times out") =>
   Service.capacity({ slots, takes: "100 millis", above })
@@ -391,6 +391,20 @@ describe("Service.behind", () => {
     const two = pipe(down, Service.behind({ layer: "back", policy: twice }), Service.behind({ layer: "front", policy: once }))
     assert.deepStrictEqual(summary(two, twice).calls, { front: 2, back: 2, service: 4 })
     assert.deepStrictEqual(two.layers, ["front", "back", "service"])
+  })
+
+  it("is another process: what the caller's fiber carries does not reach it", () => {
+    class Mark extends Context.Reference<Mark>()("Mark", { defaultValue: () => "none" }) {}
+    const seen: Array<string> = []
+    const look: Policy = (call) =>
+      Effect.zipRight(
+        Effect.map(Mark, (mark) => seen.push(mark)),
+        call
+      )
+    summary(Service.behind(down, { layer: "front", policy: look }), (call) =>
+      Effect.provideService(look(call), Mark, "caller's")
+    )
+    assert.deepStrictEqual(seen, ["caller's", "none"])
   })
 
   it("hands the failure of the layer below up to the client", () => {

@@ -84,6 +84,27 @@ describe("Simulation", () => {
     assert.strictEqual(firstWait(6), firstWait(7))
   })
 
+  it("gives each client its number, and all of one run what an effect has made for them", () => {
+    const seen: Array<string> = []
+    let runs = 0
+    const scenario = Scenario.make({
+      name: "shared",
+      service: Service.unlimited({ takes: "1 milli" }),
+      clients: Clients.together(2),
+      client: Effect.sync(() => {
+        const run = ++runs
+        return (call, client) =>
+          Effect.zipRight(
+            call,
+            Effect.sync(() => seen.push(`run ${run}, client ${client}`))
+          )
+      }),
+      until: "1 second"
+    })
+    for (const seed of [1, 2]) Effect.runSync(Simulation.run(scenario, { seed }))
+    assert.deepStrictEqual(seen, ["run 1, client 0", "run 1, client 1", "run 2, client 0", "run 2, client 1"])
+  })
+
   it("counts an attempt that starts before the end and an outcome that is there by then, none later", () => {
     const summary = (until: Duration.DurationInput) =>
       Summary.of(
