@@ -102,3 +102,16 @@ export const between = (where: string, field: string, value: number, least: numb
   if (value >= least && value <= most) return value
   throw new InvalidOption(where, field, `a number from ${least} to ${most}`, value)
 }
+
+/**
+ * A number from 0 with at most three decimals, given back as a whole number of thousandths: what is added up many times is
+ * counted in integers, which do not drift.
+ *
+ * @category checks
+ * @since 0.1.0
+ */
+export const thousandths = (where: string, field: string, value: number, most: number): number => {
+  const scaled = Math.round(value * 1000)
+  if (value >= 0 && value <= most && Math.abs(scaled / 1000 - value) < 1e-9) return scaled
+  throw new InvalidOption(where, field, `a number from 0 to ${most} with at most three decimals`, value)
+}
