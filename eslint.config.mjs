@@ -4,8 +4,9 @@ import tseslint from "typescript-eslint"
 const mayImport = {
   core: [],
   schedule: ["core"],
+  resilience: ["core", "schedule"],
   simulation: ["core"],
-  storm: ["core", "schedule", "simulation"]
+  storm: ["core", "schedule", "resilience", "simulation"]
 }
 /** The tests of any package may run it in the simulator. */
 const testsMayImport = (name) => [...mayImport[name], name, "schedule", "simulation"]

@@ -1,0 +1,13 @@
+/**
+ * Retries for Effect with an exact account: attempt time-outs, deadlines that travel, retry budgets, a guard against nested
+ * retries, and metrics that say why a retry did not happen.
+ *
+ * @since 0.1.0
+ */
+export * as AttemptTimeout from "./AttemptTimeout.js"
+export * as Deadline from "./Deadline.js"
+export * as LocalRefusal from "./LocalRefusal.js"
+export * as Retry from "./Retry.js"
+export * as RetryBudget from "./RetryBudget.js"
+export * as RetryMetrics from "./RetryMetrics.js"
+export * as RetryScope from "./RetryScope.js"

@@ -1,0 +1,462 @@
+import { Deadline as DeadlineRule, InvalidOption, Retry as Rule, RetryScope as ScopeRule } from "@breakwater/core"
+import { DurationOption, RetryObserver, ScheduleStep } from "@breakwater/schedule"
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as AttemptTimeout from "../AttemptTimeout.js"
+import * as Deadline from "../Deadline.js"
+import { isLocalRefusal } from "../LocalRefusal.js"
+import type { Attempt, Decision, Options, Report } from "../Retry.js"
+import type { Kind, Permit, RetryBudget } from "../RetryBudget.js"
+import * as RetryMetrics from "../RetryMetrics.js"
+import * as RetryScope from "../RetryScope.js"
+import * as Handle from "./handle.js"
+import { limited, type Restore } from "./limited.js"
+import * as Monotonic from "./monotonic.js"
+import { sleep } from "./sleep.js"
+import * as Telemetry from "./telemetry.js"
+
+// -----------------------------------------------------------------------------
+// policy: the options, checked once
+// -----------------------------------------------------------------------------
+
+/** The errors and requirements of an operation stand in the types of `Retry`; in here they are whatever they are. */
+type AnyEffect = Effect.Effect<unknown, unknown, unknown>
+
+export interface Policy {
+  readonly name: string
+  readonly metrics: RetryMetrics.OfPolicy
+  readonly schedule: Schedule.Schedule<unknown, unknown, unknown>
+  readonly isRetryable: (error: unknown) => boolean
+  readonly idempotent: boolean
+  readonly kind: (error: unknown) => Kind
+  readonly attemptTimeout: Resolvable<AttemptTimeout.AttemptTimeout> | undefined
+  readonly budget: Resolvable<RetryBudget> | undefined
+  readonly deadline: number | undefined
+  readonly minimumAttemptTime: number | undefined
+  readonly nested: RetryScope.Nested
+  readonly log: boolean
+}
+
+/** A service, or how to come by it. */
+type Resolvable<Service> = Service | Effect.Effect<Service, never, unknown>
+
+export const makePolicy = (where: string, options: Options<never>): Policy => {
+  const name = options.name ?? "default"
+  return {
+    name,
+    metrics: RetryMetrics.ofPolicy(name),
+    schedule: options.schedule as Policy["schedule"],
+    isRetryable: asks(options.while) ?? (() => true),
+    idempotent: options.idempotent ?? true,
+    kind: asks(options.kind) ?? (() => "failure"),
+    attemptTimeout: attemptTimeoutOf(options.attemptTimeout),
+    budget: options.budget,
+    deadline: options.deadline === undefined ? undefined : limit(where, "deadline", options.deadline),
+    minimumAttemptTime:
+      options.minimumAttemptTime === undefined ? undefined : limit(where, "minimumAttemptTime", options.minimumAttemptTime),
+    nested: options.nested ?? "single-attempt",
+    log: options.log ?? true
+  }
+}
+
+/** A function of the errors of the effect that it will be asked about. */
+const asks = <A>(f: ((error: never) => A) | undefined) => f as ((error: unknown) => A) | undefined
+
+const limit = (where: string, field: string, input: Duration.DurationInput): number =>
+  InvalidOption.wholeMillisOrInfinity(where, field, DurationOption.toMillis(where, field, input))
+
+const attemptTimeoutOf = (input: Options<never>["attemptTimeout"]): Policy["attemptTimeout"] =>
+  input === undefined || Effect.isEffect(input) || AttemptTimeout.isAttemptTimeout(input) ? input : AttemptTimeout.fixed(input)
+
+/** In both call styles; given the options alone, they are checked once for all effects. */
+export const combinator =
+  (where: string, run: (policy: Policy, self: AnyEffect) => AnyEffect) =>
+  (...args: readonly [Options<never>] | readonly [AnyEffect, Options<never>]): unknown => {
+    if (args.length === 2) return run(makePolicy(where, args[1]), args[0])
+    const policy = makePolicy(where, args[0])
+    return (self: AnyEffect) => run(policy, self)
+  }
+
+// -----------------------------------------------------------------------------
+// run
+// -----------------------------------------------------------------------------
+
+export const run = (self: AnyEffect, policy: Policy): AnyEffect => operation(self, policy, undefined)
+
+export const report = (self: AnyEffect, policy: Policy): Effect.Effect<Report<unknown, unknown>, never, unknown> =>
+  Effect.suspend(() => {
+    const account: Account = { attempts: 0, reason: Option.none(), history: [] }
+    return Effect.flatMap(Effect.exit(operation(self, policy, account)), (exit) =>
+      Exit.isInterrupted(exit) ? exit : Effect.succeed({ exit, ...account })
+    ) as Effect.Effect<Report<unknown, unknown>>
+  })
+
+const operation = (self: AnyEffect, policy: Policy, account: Account | undefined): AnyEffect =>
+  resolved(policy.budget, (budget) =>
+    resolved(policy.attemptTimeout, (timeout) =>
+      Effect.withFiberRuntime((fiber) =>
+        Effect.uninterruptibleMask((restore) =>
+          new Operation(self, policy, budget, timeout, account, fiber, restore as Restore).begin()
+        )
+      )
+    )
+  )
+
+const resolved = <Service>(
+  service: Resolvable<Service> | undefined,
+  use: (service: Service | undefined) => AnyEffect
+): AnyEffect =>
+  Effect.isEffect(service) ? Effect.flatMap(service as Effect.Effect<Service>, use) : use(service as Service | undefined)
+
+// -----------------------------------------------------------------------------
+// account
+// -----------------------------------------------------------------------------
+
+export const historyLength = 100
+
+interface Account {
+  attempts: number
+  reason: Option.Option<RetryObserver.Reason>
+  readonly history: Array<Attempt<unknown>>
+}
+
+// -----------------------------------------------------------------------------
+// operation
+// -----------------------------------------------------------------------------
+
+/** How an attempt failed, the error that it is about where it has one, and the cause that the caller would get. */
+interface Failed {
+  readonly how: Rule.Failure
+  readonly error: Option.Option<unknown>
+  readonly cause: Cause.Cause<unknown>
+}
+
+/**
+ * One run of a retry. All of it is uninterruptible but the attempts, the steps of the schedule and the waits, so that whatever
+ * has been taken is given back.
+ */
+class Operation {
+  private readonly clock: Clock.Clock
+  private readonly startedAt: number
+  private readonly nesting: ScopeRule.Decision
+  /** Whether a caller further out retries, so that this operation must not. */
+  private readonly isNested: boolean
+  /** The mark that this operation leaves for retries further in. */
+  private readonly scope: Handle.Handle<RetryScope.Mark> | undefined
+  /** The deadline of this operation, which cuts attempts. */
+  private readonly own: Handle.Handle<Deadline.Mark> | undefined
+  /** The deadline that retries must fit: its own, or the one around it, whose owner cuts. */
+  private readonly deadline: Handle.Handle<Deadline.Mark> | undefined
+  private readonly context: Context.Context<never>
+
+  private attempt = 0
+  private attemptStartedAt = 0
+  /** Of the attempt that runs: the time it has. */
+  private limit = Infinity
+  /** The attempts that reached the wire. */
+  private sent = 0
+  /** What the budget has granted for the attempt that comes or runs. */
+  private permit: Permit | undefined
+  /** The last failure that is the dependency's. */
+  private last: Failed | undefined
+  private lastError: unknown
+  private scheduleState: unknown
+  private iteration: Schedule.IterationMetadata | undefined
+
+  constructor(
+    private readonly self: AnyEffect,
+    private readonly policy: Policy,
+    private readonly budget: RetryBudget | undefined,
+    private readonly timeout: AttemptTimeout.AttemptTimeout | undefined,
+    private readonly account: Account | undefined,
+    private readonly fiber: Fiber.RuntimeFiber<unknown, unknown>,
+    private readonly restore: Restore
+  ) {
+    const outer = fiber.currentContext
+    this.clock = Monotonic.clockOf(fiber)
+    this.startedAt = this.now()
+    const around = Handle.current(Context.get(outer, RetryScope.RetryScope))
+    this.nesting = ScopeRule.decide(around !== undefined, policy.nested)
+    this.isNested = this.nesting === "single-attempt"
+    if (!this.isNested) this.scope = Handle.open<RetryScope.Mark>({ attempt: 0 }, around)
+    this.deadline = Handle.current(Context.get(outer, Deadline.Deadline))
+    if (policy.deadline !== undefined)
+      this.deadline = this.own = Deadline.tighten(this.deadline, this.startedAt, policy.deadline)
+    this.context = this.inside(outer)
+    this.scheduleState = policy.schedule.initial
+  }
+
+  begin(): AnyEffect {
+    if (this.nesting === "fail") return Effect.fail(RetryScope.nestedRetry(this.policy.name))
+    this.budget?.unsafeStarted(this.startedAt)
+    return this.nesting === "warn" ? Effect.zipRight(Telemetry.warnOfNesting(this.policy.name), this.next()) : this.next()
+  }
+
+  private now(): number {
+    return Monotonic.unsafeNow(this.clock)
+  }
+
+  /** What the attempts find in their context. */
+  private inside(outer: Context.Context<never>): Context.Context<never> {
+    let context = outer
+    if (this.scope !== undefined) context = Context.add(context, RetryScope.RetryScope, this.scope)
+    if (this.own !== undefined) context = Context.add(context, Deadline.Deadline, this.own)
+    // The first attempt is no iteration of whatever retries or repeats around.
+    if (outer.unsafeMap.has(Schedule.CurrentIterationMetadata.key)) {
+      context = Context.add(context, Schedule.CurrentIterationMetadata, noIteration)
+    }
+    return context
+  }
+
+  // attempts
+
+  private next(): AnyEffect {
+    const now = this.now()
+    if (this.own !== undefined && !DeadlineRule.fits(this.left(this.own, now), 0, this.minimum(now))) return this.outOfTime()
+    this.attempt++
+    this.attemptStartedAt = now
+    if (this.scope !== undefined) this.scope.value.attempt = this.attempt
+
+    const context =
+      this.iteration === undefined ? this.context : Context.add(this.context, Schedule.CurrentIterationMetadata, this.iteration)
+    const inside =
+      context === this.fiber.currentContext ? this.self : Effect.locally(this.self, FiberRef.currentContext, context)
+    const attempt = Telemetry.spanned(inside, this.fiber, this.policy.name, this.attempt)
+
+    const timeOut = this.timeout?.unsafeLimit(now) ?? Infinity
+    const left = this.own === undefined ? Infinity : this.left(this.own, now)
+    this.limit = Math.min(timeOut, left)
+    if (this.limit === Infinity) {
+      return Effect.matchCauseEffect(this.restore(attempt), {
+        onSuccess: (value) => this.succeeded(value),
+        onFailure: (cause) => this.failed(cause, undefined)
+      })
+    }
+    const cutBy = left <= timeOut ? "deadline" : "timed-out"
+    return Effect.matchCauseEffect(limited(attempt, this.limit, this.restore), {
+      onSuccess: ({ cut, exit }) =>
+        exit._tag === "Success" ? this.succeeded(exit.value) : this.failed(exit.cause, cut ? cutBy : undefined),
+      onFailure: (cause) => this.failed(cause, undefined)
+    })
+  }
+
+  private succeeded(value: unknown): AnyEffect {
+    const now = this.now()
+    this.timeout?.unsafeSucceeded(now - this.attemptStartedAt, now)
+    this.settled("success", now)
+    this.recorded({ _tag: "Succeeded" }, Option.none(), now)
+    this.ended(this.attempt === 1 ? "succeeded" : "succeeded-after-retry", now)
+    return Effect.succeed(value)
+  }
+
+  private failed(cause: Cause.Cause<unknown>, cutBy: "deadline" | "timed-out" | undefined): AnyEffect {
+    const now = this.now()
+    const failed = this.classified(cause, cutBy)
+    if (failed.how === "timed-out") this.timeout?.unsafeCut(this.limit, now)
+    if (failed.how === "error" || failed.how === "timed-out") {
+      this.last = failed
+      Deadline.note(this.deadline, failed.error)
+    }
+    let judged: { readonly retryable: boolean; readonly kind: Kind }
+    try {
+      judged = this.judged(failed)
+    } catch (defect) {
+      this.settled("ignored", now)
+      return this.gaveUp("defect", { how: "defect", error: failed.error, cause: Cause.die(defect) }, now)
+    }
+    const { kind, retryable } = judged
+    if (failed.how === "refused-locally") this.giveBack(now)
+    else this.settled(retryable ? "failure" : "ignored", now)
+
+    const final = Rule.final(failed.how, {
+      retryable,
+      idempotent: this.policy.idempotent,
+      nested: this.isNested
+    })
+    if (final !== undefined) return this.gaveUp(final, failed, now)
+    return Effect.matchCauseEffect(this.restore(this.step(failed)), {
+      onSuccess: (step) => this.decided(step, kind, failed),
+      onFailure: (cause) => this.stopped(cause, failed)
+    })
+  }
+
+  private classified(cause: Cause.Cause<unknown>, cutBy: "deadline" | "timed-out" | undefined): Failed {
+    const error = Cause.failureOption(cause)
+    const interrupted = Cause.isInterruptedOnly(cause)
+    if (cutBy === "deadline" && (interrupted || Option.isSome(error))) {
+      const known = Option.orElse(error, () => this.last?.error ?? Option.none())
+      return { how: "deadline", error: known, cause: Cause.fail(Deadline.exceeded(known)) }
+    }
+    if (cutBy === "timed-out" && interrupted) {
+      const timedOut = AttemptTimeout.timedOut(this.limit)
+      return { how: "timed-out", error: Option.some(timedOut), cause: Cause.fail(timedOut) }
+    }
+    // One that could not be interrupted tells of the cut too; its own failure is what counts.
+    if (cutBy !== undefined && Option.isSome(error)) return { how: "error", error, cause: Cause.fail(error.value) }
+    if (Option.isSome(error)) return { how: isLocalRefusal(error.value) ? "refused-locally" : "error", error, cause }
+    return { how: interrupted ? "interrupted" : "defect", error, cause }
+  }
+
+  /** What the policy says of a failure; it asks functions of the user, which may throw. */
+  private judged({ error, how }: Failed): { readonly retryable: boolean; readonly kind: Kind } {
+    if (how === "timed-out") return { retryable: true, kind: "timeout" }
+    if (how !== "error" || Option.isNone(error)) return { retryable: false, kind: "failure" }
+    const retryable = this.policy.isRetryable(error.value)
+    return { retryable, kind: retryable ? this.policy.kind(error.value) : "failure" }
+  }
+
+  // decisions
+
+  private step({ error, how }: Failed): Effect.Effect<ScheduleStep.Step<unknown>, never, unknown> {
+    const foreign = how === "timed-out"
+    const input = Option.getOrUndefined(error)
+    if (!foreign) this.lastError = input
+    return ScheduleStep.take(this.policy.schedule, foreign ? (this.lastError ?? input) : input, {
+      state: this.scheduleState,
+      now: this.clock.unsafeCurrentTimeMillis(),
+      foreign
+    })
+  }
+
+  private decided(step: ScheduleStep.Step<unknown>, kind: Kind, failed: Failed): AnyEffect {
+    const now = this.now()
+    if (step._tag === "Done") return this.gaveUp(step.reason, failed, now)
+    const left = this.deadline === undefined ? Infinity : this.left(this.deadline, now)
+    if (!DeadlineRule.fits(left, step.wait, this.minimum(now))) return this.gaveUp("deadline", failed, now)
+    if (this.budget !== undefined) {
+      this.permit = this.budget.unsafeRetry(kind, now)
+      if (this.permit === undefined) return this.gaveUp("budget-exhausted", failed, now)
+    }
+    this.scheduleState = step.state
+    this.iterated(step, failed)
+    const wait = Duration.millis(step.wait)
+    const maximumWait = Duration.millis(step.maximumWait)
+    this.recorded({ _tag: "Retrying", wait, maximumWait }, failed.error, now)
+    const told = this.tell({ _tag: "Retrying", attempt: this.attempt, error: errorOf(failed), wait, maximumWait }, failed)
+    return Effect.matchCauseEffect(this.restore(Effect.zipRight(told, sleep(step.wait))), {
+      onSuccess: () => this.waited(failed),
+      onFailure: (cause) => this.stopped(cause, failed)
+    })
+  }
+
+  /** A wait may end late; what no longer fits is not sent. */
+  private waited(failed: Failed): AnyEffect {
+    const now = this.now()
+    const left = this.deadline === undefined ? Infinity : this.left(this.deadline, now)
+    if (DeadlineRule.fits(left, 0, this.minimum(now))) return this.next()
+    this.giveBack(now)
+    return this.gaveUp("deadline", failed, now)
+  }
+
+  /** Interrupted, or died in a part of the user's, between two attempts. */
+  private stopped(cause: Cause.Cause<unknown>, { error }: Failed): AnyEffect {
+    const now = this.now()
+    this.giveBack(now)
+    const how = Cause.isInterruptedOnly(cause) ? "interrupted" : "defect"
+    return this.gaveUp(how, { how, error, cause }, now)
+  }
+
+  private outOfTime(): AnyEffect {
+    const error = this.last?.error ?? Option.none()
+    return this.gaveUp("deadline", { how: "deadline", error, cause: Cause.fail(Deadline.exceeded(error)) }, this.now())
+  }
+
+  private gaveUp(why: RetryObserver.Reason, failed: Failed, now: number): AnyEffect {
+    // The owner of a deadline around this operation cuts by interruption.
+    const reason = why === "interrupted" && this.left(this.deadline, now) <= 0 ? "deadline" : why
+    this.recorded({ _tag: "GaveUp", reason }, failed.error, now)
+    this.ended(why === "interrupted" ? "interrupted" : "failed", now)
+    this.policy.metrics.giveUps(reason).unsafeUpdate(1, [])
+    // A local refusal says nothing of the dependency; what the dependency said last does.
+    const cause = failed.how === "refused-locally" ? (this.last?.cause ?? failed.cause) : failed.cause
+    const told = this.tell({ _tag: "GaveUp", attempt: this.attempt, error: errorOf(failed), reason }, failed)
+    return this.restore(Effect.zipRight(told, Effect.failCause(cause)))
+  }
+
+  private iterated(step: ScheduleStep.Step<unknown>, failed: Failed): void {
+    const now = this.clock.unsafeCurrentTimeMillis()
+    const { now: previous, recurrence, start } = this.iteration ?? { recurrence: 0, start: now, now }
+    this.iteration = {
+      input: errorOf(failed),
+      output: step.output,
+      recurrence: recurrence + 1,
+      start,
+      now,
+      elapsed: Duration.millis(now - start),
+      elapsedSincePrevious: Duration.millis(now - previous)
+    }
+  }
+
+  // time
+
+  private left(deadline: Handle.Handle<Deadline.Mark> | undefined, now: number): number {
+    return deadline === undefined ? Infinity : deadline.value.expiresAt - now
+  }
+
+  private minimum(now: number): number {
+    return this.policy.minimumAttemptTime ?? this.timeout?.unsafeMedian(now) ?? 0
+  }
+
+  // account
+
+  private settled(outcome: "success" | "failure" | "ignored", now: number): void {
+    const { attemptDuration, firstAttempts, retries } = this.policy.metrics
+    this.sent++
+    ;(this.sent === 1 ? firstAttempts : retries).unsafeUpdate(1, [])
+    attemptDuration.unsafeUpdate((now - this.attemptStartedAt) / 1000, [])
+    this.budget?.unsafeSettled(outcome, this.permit, now)
+    this.permit = undefined
+  }
+
+  /** The retry that the budget has granted never reaches the wire. */
+  private giveBack(now: number): void {
+    if (this.permit !== undefined) this.budget?.unsafeReturned(this.permit, now)
+    this.permit = undefined
+  }
+
+  private ended(outcome: RetryMetrics.Outcome, now: number): void {
+    if (this.scope !== undefined) Handle.close(this.scope)
+    if (this.own !== undefined) Handle.close(this.own)
+    this.budget?.unsafeEnded(now)
+    this.policy.metrics.operations(outcome).unsafeUpdate(1, [])
+    this.policy.metrics.operationDuration.unsafeUpdate((now - this.startedAt) / 1000, [])
+  }
+
+  private recorded(decision: Decision, error: Option.Option<unknown>, now: number): void {
+    const { account } = this
+    if (account === undefined) return
+    account.attempts = this.sent
+    if (decision._tag === "GaveUp") account.reason = Option.some(decision.reason)
+    const known = account.history.at(-1)
+    // Decided anew: what came after the wait, or instead of it.
+    if (known?.number === this.attempt) account.history[account.history.length - 1] = { ...known, decision }
+    else if (this.attempt > 0) {
+      account.history.push({
+        number: this.attempt,
+        startedAt: Duration.millis(this.attemptStartedAt - this.startedAt),
+        endedAt: Duration.millis(now - this.startedAt),
+        error,
+        decision
+      })
+      if (account.history.length > historyLength) account.history.shift()
+    }
+  }
+
+  private tell(event: RetryObserver.Event, failed: Failed): Effect.Effect<void> {
+    const observer = Context.get(this.fiber.currentContext, RetryObserver.RetryObserver)
+    const logged = this.policy.log ? Telemetry.logged(this.policy.name, event, failed.cause, !this.isNested) : Effect.void
+    return observer === undefined ? logged : Effect.zipRight(logged, observer(event))
+  }
+}
+
+const errorOf = ({ error }: Failed): unknown => Option.getOrUndefined(error)
+
+const noIteration = Context.get(Context.empty(), Schedule.CurrentIterationMetadata)
