@@ -5,6 +5,7 @@
  */
 export * as Catalogue from "./Catalogue.js"
 export * as Charts from "./Charts.js"
+export * as ClosedForms from "./ClosedForms.js"
 export * as HtmlReport from "./HtmlReport.js"
 export * as SixClients from "./SixClients.js"
 export * as Storm from "./Storm.js"
