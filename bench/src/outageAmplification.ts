@@ -10,7 +10,8 @@ import { DEFAULT_MAX_ATTEMPTS, StandardRetryStrategy } from "@smithy/core/retry"
 import axios from "axios"
 import axiosRetry from "axios-retry"
 import { handleAll, retry } from "cockatiel"
-import { Effect } from "effect"
+import { Retry, RetryBudget } from "@breakwater/resilience"
+import { Effect, Schedule } from "effect"
 import got from "got"
 import ky from "ky"
 import { readFileSync } from "node:fs"
@@ -45,7 +46,19 @@ const threeAttempts = "3 attempts"
 // -----------------------------------------------------------------------------
 
 /** Breakwater: three attempts, and a budget of 10 % retries. */
-const ours: ReadonlyArray<Peer<FailingFunction>> = []
+const ours: ReadonlyArray<Peer<FailingFunction>> = [
+  {
+    library: "@breakwater/resilience, Retry",
+    packages: ["@breakwater/resilience"],
+    setting: "3 attempts, budget of 10 %",
+    budget: true,
+    open: (call) => {
+      const budget = Effect.runSync(RetryBudget.make(RetryBudget.ratio({ percent: 10, reservePerSecond: 0 })))
+      const policy = Retry.retry({ schedule: Schedule.recurs(2), budget, log: false })
+      return () => Effect.runPromise(policy(Effect.tryPromise(call)))
+    }
+  }
+]
 
 // -----------------------------------------------------------------------------
 // libraries that retry a function

@@ -241,16 +241,19 @@ export const timeout: {
       const clock = Monotonic.clockOf(fiber)
       const startedAt = Monotonic.unsafeNow(clock)
       const millis = timeout.unsafeLimit(startedAt)
-      return Effect.flatMap(limited(self, millis, restore), ({ cut, exit }): Effect.Effect<A, E | AttemptTimedOut> => {
-        const now = Monotonic.unsafeNow(clock)
-        if (exit._tag === "Success") {
-          timeout.unsafeSucceeded(now - startedAt, now)
-          return exit
+      return Effect.flatMap(
+        limited(self, millis, restore, fiber.currentContext),
+        ({ cut, exit }): Effect.Effect<A, E | AttemptTimedOut> => {
+          const now = Monotonic.unsafeNow(clock)
+          if (exit._tag === "Success") {
+            timeout.unsafeSucceeded(now - startedAt, now)
+            return exit
+          }
+          if (!cut || !Cause.isInterruptedOnly(exit.cause)) return exit
+          timeout.unsafeCut(millis, now)
+          return Effect.fail(timedOut(millis))
         }
-        if (!cut || !Cause.isInterruptedOnly(exit.cause)) return exit
-        timeout.unsafeCut(millis, now)
-        return Effect.fail(timedOut(millis))
-      })
+      )
     })
   )
 })

@@ -21,6 +21,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Handle from "./internal/handle.js"
@@ -226,23 +227,23 @@ export const withinHeader: {
 
 const cutAfter = <A, E, R>(self: Effect.Effect<A, E, R>, millis: number): Effect.Effect<A, E | DeadlineExceeded<E>, R> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.zip(Deadline, Monotonic.now), ([outer, now]): Effect.Effect<A, E | DeadlineExceeded<E>, R> => {
-      const handle = tighten(outer, now, millis)
-      const { value: mark } = handle
-      const close = Effect.sync(() => Handle.close(handle))
-      const time = mark.expiresAt - now
-      const inside = Effect.provideService(self, Deadline, handle)
-      if (time <= 0) return Effect.fail(exceeded<E>(Option.none()))
-      if (time === Infinity) return Effect.ensuring(restore(inside), close)
-      return limited(inside, time, restore).pipe(
-        Effect.ensuring(close),
-        Effect.flatMap(({ cut, exit }): Effect.Effect<A, E | DeadlineExceeded<E>> => {
-          if (exit._tag === "Success" || !cut) return exit
-          const failure = Option.orElse(Cause.failureOption(exit.cause), () => mark.lastError as Option.Option<E>)
-          return Cause.isInterruptedOnly(exit.cause) || Option.isSome(Cause.failureOption(exit.cause))
-            ? Effect.fail(exceeded(failure))
-            : exit
-        })
+    Effect.withFiberRuntime<A, E | DeadlineExceeded<E>, R>((fiber) => {
+      const context = fiber.currentContext
+      const now = Monotonic.unsafeNow(Monotonic.clockOf(fiber))
+      const handle = tighten(Context.get(context, Deadline), now, millis)
+      const { expiresAt } = handle.value
+      if (expiresAt <= now) return Effect.fail(exceeded<E>(Option.none()))
+      return limited(self, expiresAt - now, restore, Context.add(context, Deadline, handle)).pipe(
+        Effect.ensuring(Effect.sync(() => Handle.close(handle))),
+        Effect.flatMap(({ cut, exit }) => (cut ? outOfTime(exit, handle.value) : exit))
       )
     })
   )
+
+/** Of an effect that was cut: what it failed with last, or what failed last inside of it, is what the deadline tells. */
+const outOfTime = <A, E>(exit: Exit.Exit<A, E>, mark: Mark): Effect.Effect<A, E | DeadlineExceeded<E>> => {
+  if (exit._tag === "Success") return exit
+  const own = Cause.failureOption(exit.cause)
+  if (Option.isNone(own) && !Cause.isInterruptedOnly(exit.cause)) return exit
+  return Effect.fail(exceeded(Option.orElse(own, () => mark.lastError as Option.Option<E>)))
+}

@@ -14,12 +14,12 @@
  * @since 0.1.0
  */
 import { RetryScope as Rule } from "@breakwater/core"
-import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Handle from "./internal/handle.js"
+import * as Marks from "./internal/retryMarks.js"
 import { stackless } from "./internal/stackless.js"
 
 // -----------------------------------------------------------------------------
@@ -38,11 +38,6 @@ import { stackless } from "./internal/stackless.js"
  * @since 0.1.0
  */
 export type Nested = Rule.Nested
-
-/** @internal */
-export interface Mark {
-  attempt: number
-}
 
 // -----------------------------------------------------------------------------
 // errors
@@ -67,24 +62,8 @@ export class NestedRetry extends Data.TaggedError("NestedRetry")<{
 export const nestedRetry = (policy: string): NestedRetry => stackless(() => new NestedRetry({ policy }))
 
 // -----------------------------------------------------------------------------
-// service
-// -----------------------------------------------------------------------------
-
-/**
- * The mark of the running fiber. Read it with {@link attempt}.
- *
- * @category service
- * @since 0.1.0
- */
-export class RetryScope extends Context.Reference<RetryScope>()("@breakwater/resilience/RetryScope", {
-  defaultValue: (): Handle.Handle<Mark> | undefined => undefined
-}) {}
-
-// -----------------------------------------------------------------------------
 // getters
 // -----------------------------------------------------------------------------
-
-const mark: Effect.Effect<Mark | undefined> = Effect.map(RetryScope, (handle) => Handle.current(handle)?.value)
 
 /**
  * The number of the attempt that the fiber is in, 1 for the first; nothing outside of a retry.
@@ -105,8 +84,8 @@ const mark: Effect.Effect<Mark | undefined> = Effect.map(RetryScope, (handle) =>
  * @category getters
  * @since 0.1.0
  */
-export const attempt: Effect.Effect<Option.Option<number>> = Effect.map(mark, (mark) =>
-  Option.map(Option.fromNullable(mark), ({ attempt }) => attempt)
+export const attempt: Effect.Effect<Option.Option<number>> = Effect.withFiberRuntime((fiber) =>
+  Effect.succeed(Option.map(Option.fromNullable(Marks.of(fiber)), ({ value }) => value.attempt))
 )
 
 /**
@@ -129,8 +108,7 @@ export const header: Effect.Effect<Option.Option<string>> = Effect.map(attempt, 
  * @category combinators
  * @since 0.1.0
  */
-export const allow = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.provideService(self, RetryScope, undefined)
+export const allow = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Marks.marked(self, () => undefined)
 
 /**
  * Runs an effect inside the retry of the caller that sent this header. What cannot be read, or was not sent, is no mark.
@@ -158,9 +136,6 @@ export const fromHeader: {
   <A, E, R>(self: Effect.Effect<A, E, R>, value: string | undefined): Effect.Effect<A, E, R> => {
     const attempt = value === undefined ? undefined : Rule.parseHeader(value)
     if (attempt === undefined) return self
-    return Effect.flatMap(RetryScope, (outer) => {
-      const handle = Handle.open<Mark>({ attempt }, outer)
-      return self.pipe(Effect.provideService(RetryScope, handle), Effect.ensuring(Effect.sync(() => Handle.close(handle))))
-    })
+    return Marks.marked(self, (outer) => Handle.open({ attempt }, outer))
   }
 )

@@ -16,11 +16,11 @@
  * @since 0.1.0
  */
 import { InvalidOption, type RandomStream } from "@breakwater/core"
-import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { dual } from "effect/Function"
+import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Fault from "./Fault.js"
 import * as Capacity from "./internal/capacity.js"
@@ -773,16 +773,17 @@ export const behind: {
     slots: undefined,
     layers: [layer, ...self.layers],
     open: (run) =>
-      Effect.map(Effect.all([self.open(run), Effect.scope, Effect.context<never>()]), ([handle, scope, context]) => {
+      Effect.map(Effect.all([self.open(run), Effect.scope, Effect.runtime<never>()]), ([handle, scope, runtime]) => {
         const random = SeededRandom.make(run.random("layer"))
+        // Another process: nothing that the caller's fiber carries gets there.
+        const start = Runtime.runFork(runtime)
         return (call) => {
-          const operation = Effect.asVoid(policy(forward(run, handle, below, call))).pipe(
-            Effect.withRandom(random),
-            // Another process: nothing that the caller's fiber carries gets there.
-            Effect.mapInputContext((_: Context.Context<never>) => context)
-          )
-          if (cancels === true) return operation
-          return Effect.flatMap(Effect.forkIn(operation, scope), (fiber) => Effect.flatten(Fiber.await(fiber)))
+          const operation = Effect.withRandom(Effect.asVoid(policy(forward(run, handle, below, call))), random)
+          return Effect.suspend(() => {
+            const fiber = start(operation, { scope, immediate: false })
+            const answer = Effect.flatten(Fiber.await(fiber))
+            return cancels === true ? Effect.onInterrupt(answer, () => Fiber.interrupt(fiber)) : answer
+          })
         }
       })
   }

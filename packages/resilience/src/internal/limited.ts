@@ -1,7 +1,11 @@
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import type * as FiberRefs from "effect/FiberRefs"
 import * as Runtime from "effect/Runtime"
+import { clockOf } from "./monotonic.js"
 import { sleep } from "./sleep.js"
 
 /** How an effect with a time limit ended: of itself, or because it was cut. */
@@ -14,7 +18,8 @@ export interface Limited<A, E> {
 export type Restore = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Runs an effect in a fiber of its own, which is cut after `limit` milliseconds and waited for until it has ended.
+ * Runs an effect in a fiber of its own and in a context of its own, cuts it after `limit` milliseconds and waits until it has
+ * ended.
  *
  * The fiber starts at once, in the turn of its parent, so that an effect that ends without waiting costs no timer; what has been
  * started is gone when this ends, however it ends. It belongs into an uninterruptible region, whose `restore` it is given.
@@ -22,35 +27,57 @@ export type Restore = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A
 export const limited = <A, E, R>(
   self: Effect.Effect<A, E, R>,
   limit: number,
-  restore: Restore
+  restore: Restore,
+  context: Context.Context<never>
 ): Effect.Effect<Limited<A, E>, never, R> =>
   Effect.withFiberRuntime((parent, { runtimeFlags }) => {
-    const fork = Runtime.runFork(
-      Runtime.make({ context: parent.currentContext as never, fiberRefs: parent.getFiberRefs(), runtimeFlags })
-    )
-    const child = fork(restore(self) as Effect.Effect<A, E>)
+    const runtime = Runtime.make({ context: context as never, fiberRefs: parent.getFiberRefs(), runtimeFlags })
+    let given: FiberRefs.FiberRefs | undefined
+    const child = Runtime.runFork(runtime, restore(self) as Effect.Effect<A, E>, {
+      updateRefs: (refs) => (given = refs)
+    })
+    const result = (exit: Exit.Exit<A, E>, cut: boolean): Effect.Effect<Limited<A, E>> =>
+      exit._tag === "Success" && hasSet(child.getFiberRefs(), given!)
+        ? Effect.as(inherited(child, parent.currentContext), { exit, cut })
+        : Effect.succeed({ exit, cut })
     const ended = child.unsafePoll()
-    if (ended !== null) return result(child, ended, false)
+    if (ended !== null) return result(ended, false)
 
     let cut = false
-    const timer = fork(Effect.interruptible(sleep(limit)))
-    timer.addObserver((exit) => {
+    const timer = limit === Infinity ? undefined : startTimer(parent, limit)
+    timer?.addObserver((exit) => {
       if (exit._tag === "Failure") return
       cut = true
       child.unsafeInterruptAsFork(parent.id())
     })
     const wait = Effect.async<Exit.Exit<A, E>>((resume) => {
       child.addObserver((exit) => {
-        timer.unsafeInterruptAsFork(parent.id())
+        timer?.unsafeInterruptAsFork(parent.id())
         resume(Effect.succeed(exit))
       })
     }, child.id())
-    return restore(wait).pipe(
-      Effect.onInterrupt(() => Effect.zipRight(Fiber.interrupt(timer), Fiber.interrupt(child))),
-      Effect.flatMap((exit) => result(child, exit, cut))
-    )
+    return Effect.matchCauseEffect(restore(wait), {
+      onSuccess: (exit) => result(exit, cut),
+      onFailure: (cause) => Effect.zipRight(stopped(child, timer), Effect.failCause(cause))
+    })
   })
 
-/** What a successful effect has set in its fiber stays set, as if it had run in the fiber of its parent. */
-const result = <A, E>(child: Fiber.RuntimeFiber<A, E>, exit: Exit.Exit<A, E>, cut: boolean): Effect.Effect<Limited<A, E>> =>
-  exit._tag === "Success" ? Effect.as(child.inheritAll, { exit, cut }) : Effect.succeed({ exit, cut })
+/** It sleeps on the clock of its parent, and needs nothing else of it. */
+const startTimer = (parent: Fiber.RuntimeFiber<unknown, unknown>, limit: number): Fiber.RuntimeFiber<void> =>
+  Runtime.runFork(Runtime.defaultRuntime, sleep(limit, clockOf(parent)), { scheduler: parent.currentScheduler })
+
+const stopped = (child: Fiber.Fiber<unknown, unknown>, timer: Fiber.Fiber<void> | undefined): Effect.Effect<unknown> =>
+  timer === undefined ? Fiber.interrupt(child) : Effect.zipRight(Fiber.interrupt(timer), Fiber.interrupt(child))
+
+/** Whether a fiber has set any of its references. To merge them into the parent's costs as much as to run the fiber. */
+const hasSet = (after: FiberRefs.FiberRefs, before: FiberRefs.FiberRefs): boolean => {
+  if (after === before) return false
+  for (const [ref, values] of after.locals) {
+    if (values !== before.locals.get(ref) && (ref as unknown) !== FiberRef.currentRuntimeFlags) return true
+  }
+  return false
+}
+
+/** What a successful effect has set in its fiber stays set, as if it had run in its parent; the context was given to it alone. */
+const inherited = (child: Fiber.RuntimeFiber<unknown, unknown>, context: Context.Context<never>): Effect.Effect<void> =>
+  Effect.zipRight(child.inheritAll, FiberRef.set(FiberRef.currentContext, context))

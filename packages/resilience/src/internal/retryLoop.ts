@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Schedule from "effect/Schedule"
 import * as AttemptTimeout from "../AttemptTimeout.js"
 import * as Deadline from "../Deadline.js"
@@ -20,6 +21,7 @@ import * as RetryScope from "../RetryScope.js"
 import * as Handle from "./handle.js"
 import { limited, type Restore } from "./limited.js"
 import * as Monotonic from "./monotonic.js"
+import * as Marks from "./retryMarks.js"
 import { sleep } from "./sleep.js"
 import * as Telemetry from "./telemetry.js"
 
@@ -101,13 +103,20 @@ export const report = (self: AnyEffect, policy: Policy): Effect.Effect<Report<un
 
 const operation = (self: AnyEffect, policy: Policy, account: Account | undefined): AnyEffect =>
   resolved(policy.budget, (budget) =>
-    resolved(policy.attemptTimeout, (timeout) =>
-      Effect.withFiberRuntime((fiber) =>
-        Effect.uninterruptibleMask((restore) =>
-          new Operation(self, policy, budget, timeout, account, fiber, restore as Restore).begin()
+    resolved(policy.attemptTimeout, (timeout) => {
+      const begun = (restore: Restore) =>
+        Effect.uninterruptible(
+          Effect.withFiberRuntime<unknown, unknown, unknown>((fiber) =>
+            Marks.withCell(fiber, (cell) => new Operation(self, policy, budget, timeout, account, fiber, cell, restore).begin())
+          )
         )
+      // As `Effect.uninterruptibleMask`, for a third less.
+      const interruptible = begun(Effect.interruptible)
+      const uninterruptible = begun(Effect.uninterruptible)
+      return Effect.withFiberRuntime<unknown, unknown, unknown>((_, { runtimeFlags }) =>
+        RuntimeFlags.interruptible(runtimeFlags) ? interruptible : uninterruptible
       )
-    )
+    })
   )
 
 const resolved = <Service>(
@@ -146,16 +155,15 @@ interface Failed {
 class Operation {
   private readonly clock: Clock.Clock
   private readonly startedAt: number
-  private readonly nesting: ScopeRule.Decision
+  private readonly outerMark: Marks.Marked
+  /** What a retry further in finds. */
+  private mark: Marks.Marked
   /** Whether a caller further out retries, so that this operation must not. */
-  private readonly isNested: boolean
-  /** The mark that this operation leaves for retries further in. */
-  private readonly scope: Handle.Handle<RetryScope.Mark> | undefined
+  private isNested = false
   /** The deadline of this operation, which cuts attempts. */
-  private readonly own: Handle.Handle<Deadline.Mark> | undefined
-  /** The deadline that retries must fit: its own, or the one around it, whose owner cuts. */
-  private readonly deadline: Handle.Handle<Deadline.Mark> | undefined
-  private readonly context: Context.Context<never>
+  private own: Handle.Handle<Deadline.Mark> | undefined
+  /** What the attempts run in. */
+  private context: Context.Context<never>
 
   private attempt = 0
   private attemptStartedAt = 0
@@ -178,70 +186,61 @@ class Operation {
     private readonly timeout: AttemptTimeout.AttemptTimeout | undefined,
     private readonly account: Account | undefined,
     private readonly fiber: Fiber.RuntimeFiber<unknown, unknown>,
+    private readonly cell: Marks.Cell,
     private readonly restore: Restore
   ) {
-    const outer = fiber.currentContext
     this.clock = Monotonic.clockOf(fiber)
     this.startedAt = this.now()
-    const around = Handle.current(Context.get(outer, RetryScope.RetryScope))
-    this.nesting = ScopeRule.decide(around !== undefined, policy.nested)
-    this.isNested = this.nesting === "single-attempt"
-    if (!this.isNested) this.scope = Handle.open<RetryScope.Mark>({ attempt: 0 }, around)
-    this.deadline = Handle.current(Context.get(outer, Deadline.Deadline))
-    if (policy.deadline !== undefined)
-      this.deadline = this.own = Deadline.tighten(this.deadline, this.startedAt, policy.deadline)
-    this.context = this.inside(outer)
+    this.outerMark = Handle.current(cell.current)
+    this.context = fiber.currentContext
     this.scheduleState = policy.schedule.initial
   }
 
   begin(): AnyEffect {
-    if (this.nesting === "fail") return Effect.fail(RetryScope.nestedRetry(this.policy.name))
+    const { deadline, name, nested } = this.policy
+    const nesting = ScopeRule.decide(this.outerMark !== undefined, nested)
+    if (nesting === "fail") return Effect.fail(RetryScope.nestedRetry(name))
+    this.isNested = nesting === "single-attempt"
+    if (!this.isNested) this.cell.current = this.mark = Handle.open<Marks.Mark>({ attempt: 0 }, this.outerMark)
     this.budget?.unsafeStarted(this.startedAt)
-    return this.nesting === "warn" ? Effect.zipRight(Telemetry.warnOfNesting(this.policy.name), this.next()) : this.next()
+    if (deadline !== undefined) {
+      this.own = Deadline.tighten(Context.get(this.context, Deadline.Deadline), this.startedAt, deadline)
+      this.context = Context.add(this.context, Deadline.Deadline, this.own)
+    }
+    // The first attempt is no iteration of whatever retries or repeats around.
+    if (this.context.unsafeMap.has(Schedule.CurrentIterationMetadata.key)) {
+      this.context = Context.add(this.context, Schedule.CurrentIterationMetadata, noIteration)
+    }
+    return nesting === "warn" ? Effect.zipRight(Telemetry.warnOfNesting(name), this.next()) : this.next()
   }
 
   private now(): number {
     return Monotonic.unsafeNow(this.clock)
   }
 
-  /** What the attempts find in their context. */
-  private inside(outer: Context.Context<never>): Context.Context<never> {
-    let context = outer
-    if (this.scope !== undefined) context = Context.add(context, RetryScope.RetryScope, this.scope)
-    if (this.own !== undefined) context = Context.add(context, Deadline.Deadline, this.own)
-    // The first attempt is no iteration of whatever retries or repeats around.
-    if (outer.unsafeMap.has(Schedule.CurrentIterationMetadata.key)) {
-      context = Context.add(context, Schedule.CurrentIterationMetadata, noIteration)
-    }
-    return context
-  }
-
   // attempts
 
   private next(): AnyEffect {
-    const now = this.now()
-    if (this.own !== undefined && !DeadlineRule.fits(this.left(this.own, now), 0, this.minimum(now))) return this.outOfTime()
+    const now = this.attempt === 0 ? this.startedAt : this.now()
+    if (this.own !== undefined && !DeadlineRule.fits(left(this.own, now), 0, this.minimum(now))) return this.outOfTime()
     this.attempt++
     this.attemptStartedAt = now
-    if (this.scope !== undefined) this.scope.value.attempt = this.attempt
+    if (this.mark !== undefined) this.mark.value.attempt = this.attempt
 
-    const context =
-      this.iteration === undefined ? this.context : Context.add(this.context, Schedule.CurrentIterationMetadata, this.iteration)
-    const inside =
-      context === this.fiber.currentContext ? this.self : Effect.locally(this.self, FiberRef.currentContext, context)
-    const attempt = Telemetry.spanned(inside, this.fiber, this.policy.name, this.attempt)
-
+    const attempt = Telemetry.spanned(this.self, this.fiber, this.policy.name, this.attempt)
     const timeOut = this.timeout?.unsafeLimit(now) ?? Infinity
-    const left = this.own === undefined ? Infinity : this.left(this.own, now)
-    this.limit = Math.min(timeOut, left)
+    const rest = left(this.own, now)
+    this.limit = Math.min(timeOut, rest)
     if (this.limit === Infinity) {
-      return Effect.matchCauseEffect(this.restore(attempt), {
+      const inside =
+        this.context === this.fiber.currentContext ? attempt : Effect.locally(attempt, FiberRef.currentContext, this.context)
+      return Effect.matchCauseEffect(this.restore(inside), {
         onSuccess: (value) => this.succeeded(value),
         onFailure: (cause) => this.failed(cause, undefined)
       })
     }
-    const cutBy = left <= timeOut ? "deadline" : "timed-out"
-    return Effect.matchCauseEffect(limited(attempt, this.limit, this.restore), {
+    const cutBy = rest <= timeOut ? "deadline" : "timed-out"
+    return Effect.matchCauseEffect(limited(attempt, this.limit, this.restore, this.context), {
       onSuccess: ({ cut, exit }) =>
         exit._tag === "Success" ? this.succeeded(exit.value) : this.failed(exit.cause, cut ? cutBy : undefined),
       onFailure: (cause) => this.failed(cause, undefined)
@@ -263,7 +262,7 @@ class Operation {
     if (failed.how === "timed-out") this.timeout?.unsafeCut(this.limit, now)
     if (failed.how === "error" || failed.how === "timed-out") {
       this.last = failed
-      Deadline.note(this.deadline, failed.error)
+      Deadline.note(this.deadline(), failed.error)
     }
     let judged: { readonly retryable: boolean; readonly kind: Kind }
     try {
@@ -329,8 +328,8 @@ class Operation {
   private decided(step: ScheduleStep.Step<unknown>, kind: Kind, failed: Failed): AnyEffect {
     const now = this.now()
     if (step._tag === "Done") return this.gaveUp(step.reason, failed, now)
-    const left = this.deadline === undefined ? Infinity : this.left(this.deadline, now)
-    if (!DeadlineRule.fits(left, step.wait, this.minimum(now))) return this.gaveUp("deadline", failed, now)
+    if (!DeadlineRule.fits(left(this.deadline(), now), step.wait, this.minimum(now)))
+      return this.gaveUp("deadline", failed, now)
     if (this.budget !== undefined) {
       this.permit = this.budget.unsafeRetry(kind, now)
       if (this.permit === undefined) return this.gaveUp("budget-exhausted", failed, now)
@@ -341,7 +340,7 @@ class Operation {
     const maximumWait = Duration.millis(step.maximumWait)
     this.recorded({ _tag: "Retrying", wait, maximumWait }, failed.error, now)
     const told = this.tell({ _tag: "Retrying", attempt: this.attempt, error: errorOf(failed), wait, maximumWait }, failed)
-    return Effect.matchCauseEffect(this.restore(Effect.zipRight(told, sleep(step.wait))), {
+    return Effect.matchCauseEffect(this.restore(Effect.zipRight(told, sleep(step.wait, this.clock))), {
       onSuccess: () => this.waited(failed),
       onFailure: (cause) => this.stopped(cause, failed)
     })
@@ -350,8 +349,7 @@ class Operation {
   /** A wait may end late; what no longer fits is not sent. */
   private waited(failed: Failed): AnyEffect {
     const now = this.now()
-    const left = this.deadline === undefined ? Infinity : this.left(this.deadline, now)
-    if (DeadlineRule.fits(left, 0, this.minimum(now))) return this.next()
+    if (DeadlineRule.fits(left(this.deadline(), now), 0, this.minimum(now))) return this.next()
     this.giveBack(now)
     return this.gaveUp("deadline", failed, now)
   }
@@ -371,7 +369,7 @@ class Operation {
 
   private gaveUp(why: RetryObserver.Reason, failed: Failed, now: number): AnyEffect {
     // The owner of a deadline around this operation cuts by interruption.
-    const reason = why === "interrupted" && this.left(this.deadline, now) <= 0 ? "deadline" : why
+    const reason = why === "interrupted" && left(this.deadline(), now) <= 0 ? "deadline" : why
     this.recorded({ _tag: "GaveUp", reason }, failed.error, now)
     this.ended(why === "interrupted" ? "interrupted" : "failed", now)
     this.policy.metrics.giveUps(reason).unsafeUpdate(1, [])
@@ -384,7 +382,7 @@ class Operation {
   private iterated(step: ScheduleStep.Step<unknown>, failed: Failed): void {
     const now = this.clock.unsafeCurrentTimeMillis()
     const { now: previous, recurrence, start } = this.iteration ?? { recurrence: 0, start: now, now }
-    this.iteration = {
+    const iteration: Schedule.IterationMetadata = {
       input: errorOf(failed),
       output: step.output,
       recurrence: recurrence + 1,
@@ -393,12 +391,15 @@ class Operation {
       elapsed: Duration.millis(now - start),
       elapsedSincePrevious: Duration.millis(now - previous)
     }
+    this.iteration = iteration
+    this.context = Context.add(this.context, Schedule.CurrentIterationMetadata, iteration)
   }
 
   // time
 
-  private left(deadline: Handle.Handle<Deadline.Mark> | undefined, now: number): number {
-    return deadline === undefined ? Infinity : deadline.value.expiresAt - now
+  /** What retries must fit: the deadline of this operation, or the one around it, whose owner cuts. */
+  private deadline(): Handle.Handle<Deadline.Mark> | undefined {
+    return this.own ?? Handle.current(Context.get(this.context, Deadline.Deadline))
   }
 
   private minimum(now: number): number {
@@ -423,7 +424,10 @@ class Operation {
   }
 
   private ended(outcome: RetryMetrics.Outcome, now: number): void {
-    if (this.scope !== undefined) Handle.close(this.scope)
+    if (this.mark !== undefined) {
+      Handle.close(this.mark)
+      this.cell.current = this.outerMark
+    }
     if (this.own !== undefined) Handle.close(this.own)
     this.budget?.unsafeEnded(now)
     this.policy.metrics.operations(outcome).unsafeUpdate(1, [])
@@ -456,6 +460,10 @@ class Operation {
     return observer === undefined ? logged : Effect.zipRight(logged, observer(event))
   }
 }
+
+/** Milliseconds that a deadline leaves. */
+const left = (deadline: Handle.Handle<Deadline.Mark> | undefined, now: number): number =>
+  deadline === undefined ? Infinity : deadline.value.expiresAt - now
 
 const errorOf = ({ error }: Failed): unknown => Option.getOrUndefined(error)
 
