@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as ClosedForms from "./ClosedForms.js"
 import * as SixClients from "./SixClients.js"
 import type { Storm } from "./Storm.js"
 
@@ -35,7 +36,8 @@ export const make = (
   SixClients.fullJitter,
   SixClients.fullJitterManySeeds,
   ...SixClients.otherJitters({ replicas: options.replicas ?? 5000 }),
-  ...SixClients.largerCrowds({ replicas: options.replicas ?? 2000 })
+  ...SixClients.largerCrowds({ replicas: options.replicas ?? 2000 }),
+  ...ClosedForms.storms
 ]
 
 /**

@@ -147,6 +147,47 @@ export const inFlight = (trace: Trace.Trace): string => {
   })
 }
 
+/** What an attempt is the how-many-th of. */
+const attemptNames = ["first attempts", "second attempts", "later attempts"] as const
+
+const attemptColours = ["var(--bar)", "var(--refused)", "var(--timed-out)"]
+
+/**
+ * How many attempts begin in each sixtieth of the time, by their number: what retries add stands on top of what the clients ask for.
+ *
+ * @category one run
+ * @since 0.1.0
+ */
+export const attemptsOverTime = (trace: Trace.Trace): string => {
+  const begun = trace.events.filter((event) => event._tag === "AttemptStarted")
+  const last = begun[begun.length - 1]?.at ?? 0
+  // A crowd that comes at once is gone long before the run is over.
+  const width = Math.max(1000, Math.min(trace.until, last * 1.05)) / 60
+  const bins = attemptNames.map(() => new Array<number>(60).fill(0))
+  for (const { at, attempt } of begun) bins[Math.min(attempt, 3) - 1]![Math.min(59, Math.floor(at / width))]!++
+  const bars = bins.flatMap((counts, number) =>
+    counts.flatMap((count, bin) =>
+      count === 0 ? [] : [{ from: millis(bin * width), to: millis((bin + 1) * width), count, name: attemptNames[number]! }]
+    )
+  )
+  return draw("Attempts over time, by their number", {
+    height: 200,
+    x: { label: "ms", grid: true },
+    y: { label: "attempts", grid: true },
+    color: { domain: attemptNames, range: attemptColours, legend: false },
+    marks: [
+      Plot.rectY(bars, {
+        x1: "from",
+        x2: "to",
+        y: "count",
+        fill: "name",
+        title: (bar: (typeof bars)[number]) =>
+          `${bar.count} ${bar.name} from ${Math.round(bar.from)} to ${Math.round(bar.to)} ms`
+      })
+    ]
+  })
+}
+
 const capacity = (slots: number, line: ReadonlyArray<{ readonly at: number; readonly count: number }>): Array<Plot.Markish> => [
   Plot.areaY(line, {
     x: "at",

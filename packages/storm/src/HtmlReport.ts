@@ -68,19 +68,7 @@ const section = ({
 <dt>Service<dd>${escape(storm.scenario.service.description)}
 <dt>Clients<dd>${escape(storm.scenario.clients.description)}
 </dl>
-${figure(`Attempts and waits of each client, seed ${outcome.trace.seed}`, Charts.lanes(outcome.trace))}
-${
-  outcome.replicas.length === 0
-    ? figure("Calls in flight", Charts.inFlight(outcome.trace))
-    : figure(
-        "Attempts in each run; the run of the picture above in green",
-        Charts.attemptsHistogram(outcome.replicas, outcome.summary.attempts)
-      ) +
-      figure(
-        "Runs recovered over time",
-        Charts.recoveryCurve(outcome.replicas, outcome.summary.allSucceededAt, outcome.trace.until)
-      )
-}
+${pictures(outcome)}
 <div class="wide"><table>
 <caption>What it must give</caption>
 <thead><tr><th scope="col">figure<th scope="col">must be<th scope="col">measured<th scope="col">verdict</thead>
@@ -95,6 +83,23 @@ ${figures
 </table></div>
 <p class="source">Source: ${escape(storm.source)}. ${escape(run(outcome))}</p>
 </section>`
+
+/** More lanes than this are a wall. */
+const mostLanes = 50
+
+const pictures = ({ replicas, summary, trace }: Checked["outcome"]): string => {
+  if (trace.clients > mostLanes) {
+    return figure("Attempts over time: first ones, second ones (yellow), later ones (red)", Charts.attemptsOverTime(trace))
+  }
+  const lanes = figure(`Attempts and waits of each client, seed ${trace.seed}`, Charts.lanes(trace))
+  if (replicas.length === 0) return lanes + figure("Calls in flight", Charts.inFlight(trace))
+  const histogram = Charts.attemptsHistogram(replicas, summary.attempts)
+  return (
+    lanes +
+    figure("Attempts in each run; the run of the picture above in green", histogram) +
+    figure("Runs recovered over time", Charts.recoveryCurve(replicas, summary.allSucceededAt, trace.until))
+  )
+}
 
 const run = ({ replicas, trace }: Checked["outcome"]): string =>
   replicas.length === 0 ? `Seed ${trace.seed}.` : `${replicas.length} runs, seeds 1 to ${replicas.length}.`
