@@ -85,15 +85,13 @@ export interface Options<E> {
 }
 
 /**
- * Options that look at no error, and so do for an effect with any.
+ * Options that look at the errors of one kind of effect.
  *
  * @category models
  * @since 0.1.0
  */
-export interface OptionsForAnyError extends Options<unknown> {
-  readonly while?: undefined
-  readonly kind?: undefined
-}
+export type OptionsForErrors<E> = Options<E> &
+  ({ readonly while: (error: NoInfer<E>) => boolean } | { readonly kind: (error: NoInfer<E>) => Kind })
 
 /**
  * What an operation with these options can fail with.
@@ -224,7 +222,10 @@ export const historyLength: number = Loop.historyLength
  * @since 0.1.0
  */
 export const retry: {
-  <const O extends OptionsForAnyError>(
+  <E, const O extends OptionsForErrors<E>>(
+    options: O
+  ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, O>, R | Requirements<O>>
+  <const O extends Options<unknown>>(
     options: O
   ): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, O>, R | Requirements<O>>
   <E, const O extends Options<E>>(
@@ -257,7 +258,10 @@ export const retry: {
  * @since 0.1.0
  */
 export const report: {
-  <const O extends OptionsForAnyError>(
+  <E, const O extends OptionsForErrors<E>>(
+    options: O
+  ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<Report<A, Failure<E, O>>, never, R | Requirements<O>>
+  <const O extends Options<unknown>>(
     options: O
   ): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<Report<A, Failure<E, O>>, never, R | Requirements<O>>
   <E, const O extends Options<E>>(

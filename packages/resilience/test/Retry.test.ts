@@ -2,6 +2,7 @@ import { AttemptTimeout, Deadline, LocalRefusal, Retry, RetryBudget, RetryMetric
 import { Backoff, Limit, RetryAfter, RetryObserver } from "@breakwater/schedule"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -361,6 +362,31 @@ describe("interrupted", () => {
       const sent = at <= 200 ? 0 : at <= 500 ? 1 : 2
       assert.deepStrictEqual([at, exit, endedAt], [at, Exit.succeed(100 - sent), at])
     }
+  })
+})
+
+describe("a wait that ends late", () => {
+  it("is followed by no attempt that does not fit any more, and what was granted for it is given back", () => {
+    const program = Effect.gen(function* () {
+      const clock = yield* Effect.clock
+      const late: Clock.Clock = {
+        [Clock.ClockTypeId]: Clock.ClockTypeId,
+        unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis(),
+        unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+        currentTimeMillis: clock.currentTimeMillis,
+        currentTimeNanos: clock.currentTimeNanos,
+        sleep: (duration) => clock.sleep(Duration.sum(duration, "1 second"))
+      }
+      const budget = yield* RetryBudget.make(RetryBudget.tokens({ capacity: 10, cost: { failure: 1 } }))
+      const { call, calls } = scripted([{ fails: "down" }])
+      const operation = Retry.report(call, { schedule: every(100), deadline: "500 millis", budget, log: false })
+      const { exit, reason } = yield* Effect.withClock(operation, late)
+      return { exit, reason, calls: calls.length, balance: yield* budget.balance }
+    })
+    assert.deepStrictEqual(
+      timed(program).exit,
+      Exit.succeed({ exit: Exit.fail("down"), reason: Option.some("deadline" as const), calls: 1, balance: 10 })
+    )
   })
 })
 

@@ -58,8 +58,8 @@ export const interruptedAt = <A, E>(program: Effect.Effect<A, E>, millis: number
     })
   )
 
-/** How many sleeps are under way on the clock when a program has ended, and how many have been begun. */
-export const sleepsOf = <A, E, R>(program: Effect.Effect<A, E, R>) =>
+/** What a program gives, how many sleeps are under way on its clock when it has ended, and how many have been begun. */
+export const withSleeps = <A, E, R>(program: Effect.Effect<A, E, R>) =>
   Effect.clockWith((clock) => {
     const sleeps = { begun: 0, pending: 0 }
     const counting: Clock.Clock = {
@@ -75,5 +75,7 @@ export const sleepsOf = <A, E, R>(program: Effect.Effect<A, E, R>) =>
           return Effect.onExit(clock.sleep(duration), () => Effect.sync(() => sleeps.pending--))
         })
     }
-    return Effect.as(Effect.withClock(program, counting), sleeps)
+    return Effect.map(Effect.withClock(program, counting), (value) => ({ value, sleeps }))
   })
+
+export const sleepsOf = <A, E, R>(program: Effect.Effect<A, E, R>) => Effect.map(withSleeps(program), ({ sleeps }) => sleeps)

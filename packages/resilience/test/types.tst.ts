@@ -1,0 +1,146 @@
+/**
+ * What a user never has to help: the types that are inferred, and the mistakes that do not compile.
+ */
+import {
+  type AttemptTimeout,
+  AttemptTimeout as Timeouts,
+  Deadline,
+  Retry,
+  RetryBudget,
+  type RetryScope
+} from "@breakwater/resilience"
+import { Backoff, Jitter, Limit, RetryAfter } from "@breakwater/schedule"
+import { Config, type ConfigError, type Duration, type Effect, type Layer, Schedule } from "effect"
+import { describe, expect, test } from "tstyche"
+
+interface ApiError {
+  readonly _tag: "ApiError"
+  readonly status: number
+  readonly retryAfter?: Duration.Duration
+}
+interface Http {
+  readonly http: unique symbol
+}
+declare const call: Effect.Effect<string, ApiError, Http>
+declare const of: (error: ApiError) => Duration.Duration | undefined
+interface Calendar {
+  readonly calendar: unique symbol
+}
+declare const onWorkdays: Schedule.Schedule<number, unknown, Calendar>
+
+class PaymentsBudget extends RetryBudget.Tag("PaymentsBudget")<PaymentsBudget>() {}
+class HostBudgets extends RetryBudget.KeyedTag("HostBudgets")<HostBudgets>() {}
+class PaymentsTimeout extends Timeouts.Tag("PaymentsTimeout")<PaymentsTimeout>() {}
+
+const schedule = Backoff.exponential({ base: "100 millis" }).pipe(Jitter.full, Limit.attempts(4))
+
+describe("a retry", () => {
+  test("fails with what its call fails with, and needs what its call needs", () => {
+    expect(call.pipe(Retry.retry({ schedule }))).type.toBe<Effect.Effect<string, ApiError, Http>>()
+    expect(Retry.retry(call, { schedule })).type.toBe<Effect.Effect<string, ApiError, Http>>()
+  })
+
+  test("can be cut only where it was given a time", () => {
+    expect(call.pipe(Retry.retry({ schedule, attemptTimeout: "2 seconds" }))).type.toBe<
+      Effect.Effect<string, ApiError | AttemptTimeout.AttemptTimedOut, Http>
+    >()
+    expect(call.pipe(Retry.retry({ schedule, deadline: "10 seconds" }))).type.toBe<
+      Effect.Effect<string, ApiError | Deadline.DeadlineExceeded<ApiError>, Http>
+    >()
+    expect(call.pipe(Retry.retry({ schedule, attemptTimeout: "2 seconds", deadline: "10 seconds" }))).type.toBe<
+      Effect.Effect<
+        string,
+        ApiError | AttemptTimeout.AttemptTimedOut | Deadline.DeadlineExceeded<ApiError | AttemptTimeout.AttemptTimedOut>,
+        Http
+      >
+    >()
+    expect(call.pipe(Retry.retry({ schedule, attemptTimeout: undefined }))).type.toBe<Effect.Effect<string, ApiError, Http>>()
+  })
+
+  test("fails for its place only where it was told to", () => {
+    expect(call.pipe(Retry.retry({ schedule, nested: "fail" }))).type.toBe<
+      Effect.Effect<string, ApiError | RetryScope.NestedRetry, Http>
+    >()
+    expect(call.pipe(Retry.retry({ schedule, nested: "warn" }))).type.toBe<Effect.Effect<string, ApiError, Http>>()
+  })
+
+  test("needs the services it was given by their tags, and what its schedule needs", () => {
+    expect(call.pipe(Retry.retry({ schedule, budget: PaymentsBudget }))).type.toBe<
+      Effect.Effect<string, ApiError, Http | PaymentsBudget>
+    >()
+    expect(call.pipe(Retry.retry({ schedule, budget: HostBudgets.forKey("example.com") }))).type.toBe<
+      Effect.Effect<string, ApiError, Http | HostBudgets>
+    >()
+    expect(call.pipe(Retry.retry({ schedule, attemptTimeout: PaymentsTimeout }))).type.toBe<
+      Effect.Effect<string, ApiError | AttemptTimeout.AttemptTimedOut, Http | PaymentsTimeout>
+    >()
+    expect(call.pipe(Retry.retry({ schedule: onWorkdays }))).type.toBe<Effect.Effect<string, ApiError, Http | Calendar>>()
+  })
+
+  test("infers the error that its functions look at, from the call", () => {
+    call.pipe(Retry.retry({ schedule, while: (error) => error.status >= 500, kind: () => "throttled" }))
+    Retry.retry(call, { schedule, while: (error) => error.status >= 500 })
+    expect(call.pipe(Retry.retry({ schedule: RetryAfter.respect(schedule, { of }) }))).type.toBe<
+      Effect.Effect<string, ApiError, Http>
+    >()
+  })
+
+  test("made once, does for calls that fail with anything", () => {
+    const policy = Retry.retry({ schedule, attemptTimeout: "2 seconds" })
+    expect(policy(call)).type.toBe<Effect.Effect<string, ApiError | AttemptTimeout.AttemptTimedOut, Http>>()
+    expect(policy({} as Effect.Effect<number, "other">)).type.toBe<
+      Effect.Effect<number, "other" | AttemptTimeout.AttemptTimedOut>
+    >()
+  })
+
+  test("does not take a schedule or a function that cannot look at its errors", () => {
+    const picky = schedule.pipe(Schedule.whileInput((error: { readonly code: number }) => error.code === 1))
+    expect(Retry.retry).type.not.toBeCallableWith(call, { schedule: picky })
+    expect(Retry.retry).type.not.toBeCallableWith(call, {
+      schedule,
+      while: (error: { readonly code: number }) => error.code === 1
+    })
+    expect(Retry.retry).type.not.toBeCallableWith({ schedule, nested: "sometimes" })
+  })
+
+  test("gives an account that never fails", () => {
+    expect(call.pipe(Retry.report({ schedule, attemptTimeout: "2 seconds" }))).type.toBe<
+      Effect.Effect<Retry.Report<string, ApiError | AttemptTimeout.AttemptTimedOut>, never, Http>
+    >()
+  })
+})
+
+describe("a time limit", () => {
+  test("adds its error, with the last error of its effect", () => {
+    expect(Deadline.within(call, "1 second")).type.toBe<
+      Effect.Effect<string, ApiError | Deadline.DeadlineExceeded<ApiError>, Http>
+    >()
+    expect(call.pipe(Deadline.withinHeader("1S"))).type.toBe<
+      Effect.Effect<string, ApiError | Deadline.DeadlineExceeded<ApiError>, Http>
+    >()
+    expect(call.pipe(Timeouts.timeout("1 second"))).type.toBe<
+      Effect.Effect<string, ApiError | AttemptTimeout.AttemptTimedOut, Http>
+    >()
+  })
+})
+
+describe("a layer", () => {
+  test("makes its own service, and fails only from the configuration", () => {
+    expect(PaymentsBudget.layer(RetryBudget.ratio())).type.toBe<Layer.Layer<PaymentsBudget>>()
+    expect(PaymentsBudget.layerConfig(RetryBudget.ratio, { percent: Config.number("PERCENT") })).type.toBe<
+      Layer.Layer<PaymentsBudget, ConfigError.ConfigError>
+    >()
+    expect(PaymentsBudget.layerConfig).type.not.toBeCallableWith(RetryBudget.ratio, { percent: Config.string("PERCENT") })
+  })
+})
+
+describe("a schedule with a budget", () => {
+  test("keeps output, input and environment", () => {
+    const budget = RetryBudget.unlimited
+    expect(schedule.pipe(RetryBudget.withdraw(budget))).type.toBe<Schedule.Schedule<Duration.Duration>>()
+    expect(RetryBudget.withdraw(RetryAfter.respect(schedule, { of }), budget)).type.toBe<
+      Schedule.Schedule<Duration.Duration, ApiError>
+    >()
+    expect(call.pipe(RetryBudget.track(budget))).type.toBe<Effect.Effect<string, ApiError, Http>>()
+  })
+})
