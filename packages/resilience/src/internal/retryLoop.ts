@@ -5,7 +5,6 @@ import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
@@ -97,7 +96,7 @@ export const report = (self: AnyEffect, policy: Policy): Effect.Effect<Report<un
   Effect.suspend(() => {
     const account: Account = { attempts: 0, reason: Option.none(), history: [] }
     return Effect.flatMap(Effect.exit(operation(self, policy, account)), (exit) =>
-      Exit.isInterrupted(exit) ? exit : Effect.succeed({ exit, ...account })
+      exit._tag === "Failure" && Cause.isInterruptedOnly(exit.cause) ? exit : Effect.succeed({ exit, ...account })
     ) as Effect.Effect<Report<unknown, unknown>>
   })
 
@@ -197,10 +196,21 @@ class Operation {
   }
 
   begin(): AnyEffect {
-    const { deadline, name, nested } = this.policy
+    const { name, nested } = this.policy
     const nesting = ScopeRule.decide(this.outerMark !== undefined, nested)
-    if (nesting === "fail") return Effect.fail(RetryScope.nestedRetry(name))
     this.isNested = nesting === "single-attempt"
+    switch (nesting) {
+      case "fail":
+        return Effect.fail(RetryScope.nestedRetry(name))
+      case "warn":
+        return Effect.flatMap(Telemetry.warnOfNesting(name), () => this.start())
+      default:
+        return this.start()
+    }
+  }
+
+  private start(): AnyEffect {
+    const { deadline } = this.policy
     if (!this.isNested) this.cell.current = this.mark = Handle.open<Marks.Mark>({ attempt: 0 }, this.outerMark)
     this.budget?.unsafeStarted(this.startedAt)
     if (deadline !== undefined) {
@@ -211,7 +221,7 @@ class Operation {
     if (this.context.unsafeMap.has(Schedule.CurrentIterationMetadata.key)) {
       this.context = Context.add(this.context, Schedule.CurrentIterationMetadata, noIteration)
     }
-    return nesting === "warn" ? Effect.zipRight(Telemetry.warnOfNesting(name), this.next()) : this.next()
+    return this.next()
   }
 
   private now(): number {

@@ -22,7 +22,7 @@ import type * as Effect from "effect/Effect"
  * - `refused-locally`: a breaker, a bulkhead or a throttle let the attempt not through
  * - `nested`: a caller further out retries already
  * - `defect`: the attempt died
- * - `interrupted`: the operation was interrupted
+ * - `interrupted`: the operation was interrupted; metrics count it, but nobody is told by a fiber that has to go
  *
  * @category models
  * @since 0.1.0
