@@ -61,7 +61,8 @@ export interface Granted<S> {
 }
 
 /**
- * A ledger: pure functions of a state, an event and the time, in milliseconds of a monotonic clock.
+ * A ledger: pure functions of a state, an event and the time, in milliseconds of a monotonic clock. None changes what it is
+ * given, and a permit is good for the ledger that gave it. Who asks several ledgers stores their new states only if all grant.
  *
  * @category models
  * @since 0.1.0
@@ -85,11 +86,11 @@ export interface Ledger<S = unknown> {
 export interface RatioOptions {
   /** Retries as a share of the operations, in percent, 0 to 1000. Default 10. */
   readonly percent?: number | undefined
-  /** Retries a second that are granted on top. Default 1. */
+  /** Retries that are granted on top, for each second of the window; all of them at once, if need be. Default 1. */
   readonly reservePerSecond?: number | undefined
-  /** How far back is counted, in milliseconds. Default 10,000. */
+  /** How far back is counted, in milliseconds, at least 10. Default 10,000. */
   readonly window?: number | undefined
-  /** What the percentage is of. Default "operations". */
+  /** What the percentage is of: the operations, or all attempts, this retry included. Default "operations". */
   readonly of?: "operations" | "attempts" | undefined
 }
 
@@ -117,9 +118,9 @@ export interface TokensOptions {
  * @since 0.1.0
  */
 export interface ThrottleOptions {
-  /** The most tokens there are, 1 to 1000. Default 10, the example of the gRFC. */
+  /** The most tokens there are, and what there is at first, 1 to 1000. Default 10, the example of the gRFC. */
   readonly maxTokens?: number | undefined
-  /** What a success gives. Default 0.1, the example of the gRFC. */
+  /** What a success gives, 0.001 to 1000. Default 0.1, the example of the gRFC. */
   readonly tokenRatio?: number | undefined
 }
 
@@ -141,7 +142,7 @@ export interface InFlightOptions {
 export interface FixedRateOptions {
   /** Default 60. */
   readonly retries?: number | undefined
-  /** In milliseconds. Default 60,000. */
+  /** Any span of this length has no more, in milliseconds, at least 1. Default 60,000. */
   readonly per?: number | undefined
 }
 
@@ -150,8 +151,8 @@ export interface FixedRateOptions {
 // -----------------------------------------------------------------------------
 
 /**
- * Retries at most as a share of the operations of a moving window, and a reserve. The window moves in tenths: what is counted is
- * between nine and ten tenths of it old. Deposits and withdrawals go with the tenth they came in.
+ * Retries at most as a share of the operations of a moving window, and a reserve. The window moves in tenths, so it reaches back
+ * between nine and ten tenths of its length. Deposits and withdrawals go with the tenth they came in.
  *
  * Sources: Finagle, `RetryBudget` (a leaky bucket of deposits and withdrawals over 10 s); SRE book, chapter 21 (10 %).
  *
@@ -172,8 +173,22 @@ export const ratio: (options?: RatioOptions) => Ledger = Ratio.ratio
 /**
  * A bucket of tokens: a retry takes some, a success gives some, time may give some.
  *
+ * Never fewer than none or more than the capacity. A cost above the capacity is never granted.
+ *
  * Source: `@smithy/core`, `StandardRetryStrategy` (500 tokens, 1 for a success, a retry's cost back when it succeeds).
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * const ledger = RetryBudget.tokens({ capacity: 10, cost: { failure: 5 }, refillPerSecond: 1 })
+ * const taken = ledger.retry(ledger.initial(0), "failure", 0)!
+ * console.log(ledger.balance(taken.state, 0)) // 1
+ * // What was never sent is given back; so is what a retry that succeeds has cost.
+ * console.log(ledger.balance(ledger.returned(taken.state, taken.permit, 0), 0)) // 2
+ * console.log(ledger.balance(ledger.settled(taken.state, "success", taken.permit, 0), 0)) // 2
+ * console.log(ledger.balance(taken.state, 5000)) // 2
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -184,6 +199,13 @@ export const tokens: (options?: TokensOptions) => Ledger = Tokens.tokens
  *
  * Source: `@smithy/core` 3.41.1, `retries-2026-config`.
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * const ledger = RetryBudget.tokens(RetryBudget.awsStandard)
+ * console.log(ledger.balance(ledger.initial(0), 0)) // 35
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -197,8 +219,17 @@ export const awsStandard: TokensOptions = {
 /**
  * The AWS SDK's standard mode before 2026: a retry costs 10 after a transient error, time-outs among them, else 5.
  *
+ * A `failure` is charged as a transient error: most of what is worth a retry and not throttling is one.
+ *
  * Source: `@smithy/core` 3.39.0 without `SMITHY_NEW_RETRIES_2026`.
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * const ledger = RetryBudget.tokens(RetryBudget.awsStandardBefore2026)
+ * console.log(ledger.balance(ledger.initial(0), 0)) // 50
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -215,6 +246,16 @@ export const awsStandardBefore2026: TokensOptions = {
  *
  * Source: gRFC A6, "Throttling Retry Attempts and Hedged RPCs".
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * const ledger = RetryBudget.throttle()
+ * let tokens = ledger.initial(0)
+ * for (let failure = 0; failure < 5; failure++) tokens = ledger.settled(tokens, "failure", undefined, 0)
+ * console.log(ledger.balance(tokens, 0)) // 0
+ * console.log(ledger.balance(ledger.settled(tokens, "success", undefined, 0), 0)) // Infinity
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -226,6 +267,16 @@ export const throttle: (options?: ThrottleOptions) => Ledger = Throttle.throttle
  *
  * Source: Envoy, `retry_budget` (20 %, at least 3).
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * const ledger = RetryBudget.inFlight({ percent: 20, minimum: 3 })
+ * let state = ledger.initial(0)
+ * console.log(ledger.balance(state, 0)) // 3
+ * for (let operation = 0; operation < 25; operation++) state = ledger.started(state, 0)
+ * console.log(ledger.balance(state, 0)) // 5
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -237,6 +288,14 @@ export const inFlight: (options?: InFlightOptions) => Ledger = InFlight.inFlight
  *
  * Source: SRE book, chapter 22 (60 retries a minute for a process).
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * const ledger = RetryBudget.fixedRate({ retries: 1, per: 60_000 })
+ * const { state } = ledger.retry(ledger.initial(0), "failure", 0)!
+ * console.log(ledger.balance(state, 60_000), ledger.balance(state, 61_000)) // 0 1
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -256,6 +315,12 @@ const constant = (name: string, grants: boolean): Ledger<undefined> => ({
 /**
  * Grants no retry.
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * console.log(RetryBudget.empty.balance(RetryBudget.empty.initial(0), 0)) // 0
+ * ```
  * @category ledgers
  * @since 0.1.0
  */
@@ -264,6 +329,12 @@ export const empty: Ledger = constant("empty", false)
 /**
  * Grants every retry.
  *
+ * @example
+ * ```ts
+ * import { RetryBudget } from "@breakwater/core"
+ *
+ * console.log(RetryBudget.unlimited.balance(RetryBudget.unlimited.initial(0), 0)) // Infinity
+ * ```
  * @category ledgers
  * @since 0.1.0
  */

@@ -22,7 +22,7 @@ export const fixedRate = (options: FixedRateOptions = {}): Ledger<Slots.Slots> =
       if (advanced.total >= retries) return undefined
       return { state: Slots.add(advanced, advanced.current, 1), permit: { slot: advanced.current, amount: 1 } }
     },
-    returned: (state, { amount, slot }, now) => Slots.add(at(state, now), slot, -amount),
+    returned: (state, { amount, slot }) => Slots.add(state, slot, -amount),
     balance: (state, now) => retries - at(state, now).total
   }
 }

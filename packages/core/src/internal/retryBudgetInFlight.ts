@@ -13,15 +13,17 @@ export const inFlight = (options: InFlightOptions = {}): Ledger<InFlight> => {
   const percent = InvalidOption.thousandths(where, "percent", options.percent ?? 20, 100)
   const minimum = InvalidOption.count(where, "minimum", options.minimum ?? 3)
   const limit = (operations: number) => Math.max(minimum, Math.floor((percent * operations) / 100_000))
-  const done = (state: InFlight): InFlight => ({ ...state, retries: Math.max(0, state.retries - 1) })
+  const done = ({ operations, retries }: InFlight): InFlight => ({ operations, retries: Math.max(0, retries - 1) })
   return {
     name: "inFlight",
     initial: () => ({ operations: 0, retries: 0 }),
-    started: (state) => ({ ...state, operations: state.operations + 1 }),
+    started: ({ operations, retries }) => ({ operations: operations + 1, retries }),
     settled: (state, _outcome, permit) => (permit === undefined ? state : done(state)),
-    ended: (state) => ({ ...state, operations: Math.max(0, state.operations - 1) }),
-    retry: (state) =>
-      state.retries < limit(state.operations) ? { state: { ...state, retries: state.retries + 1 }, permit: one } : undefined,
+    ended: ({ operations, retries }) => ({ operations: Math.max(0, operations - 1), retries }),
+    retry({ operations, retries }) {
+      if (retries >= limit(operations)) return undefined
+      return { state: { operations, retries: retries + 1 }, permit: one }
+    },
     returned: done,
     balance: ({ operations, retries }) => Math.max(0, limit(operations) - retries)
   }

@@ -14,8 +14,12 @@ export const ratio = (options: RatioOptions = {}): Ledger<Slots.Slots> => {
   const perSecond = InvalidOption.thousandths(where, "reservePerSecond", options.reservePerSecond ?? 1, 1e6)
   // Thousandths of a retry a second, for milliseconds, at 100,000 a retry.
   const reserve = Math.floor((perSecond * window) / 10)
+  const of = options.of ?? "operations"
+  if (of !== "operations" && of !== "attempts") {
+    throw new InvalidOption.InvalidOption(where, "of", `"operations" or "attempts"`, of)
+  }
   // Of all attempts: a retry is one of them, and so brings its own share.
-  const cost = wholeRetry - (options.of === "attempts" ? percent : 0)
+  const cost = wholeRetry - (of === "attempts" ? percent : 0)
   const slotOf = (now: number) => Math.floor((now * slotCount) / window)
   const at = (state: Slots.Slots, now: number) => Slots.advance(state, slotOf(now))
   return {
@@ -29,11 +33,11 @@ export const ratio = (options: RatioOptions = {}): Ledger<Slots.Slots> => {
     ended: (state) => state,
     retry(state, _kind, now) {
       const advanced = at(state, now)
-      if (cost > 0 && reserve + advanced.total < cost) return undefined
+      if (reserve + advanced.total < cost) return undefined
       const permit = { slot: advanced.current, amount: cost }
       return { state: Slots.add(advanced, advanced.current, -cost), permit }
     },
-    returned: (state, { amount, slot }, now) => Slots.add(at(state, now), slot, amount),
+    returned: (state, { amount, slot }) => Slots.add(state, slot, amount),
     balance: (state, now) => (cost > 0 ? Math.max(0, Math.floor((reserve + at(state, now).total) / cost)) : Infinity)
   }
 }

@@ -11,7 +11,9 @@ export const throttle = (options: ThrottleOptions = {}): Ledger<number> => {
   const where = "RetryBudget.throttle"
   const most = InvalidOption.between(where, "maxTokens", options.maxTokens ?? 10, 1, 1000)
   const capacity = InvalidOption.thousandths(where, "maxTokens", most, 1000)
-  const success = InvalidOption.thousandths(where, "tokenRatio", options.tokenRatio ?? 0.1, 1000)
+  // Not 0: what has paused would never go on.
+  const ratio = InvalidOption.between(where, "tokenRatio", options.tokenRatio ?? 0.1, 0.001, 1000)
+  const success = InvalidOption.thousandths(where, "tokenRatio", ratio, 1000)
   const isPaused = (tokens: number) => tokens * 2 <= capacity
   return {
     name: "throttle",

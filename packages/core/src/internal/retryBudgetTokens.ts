@@ -26,16 +26,17 @@ export const tokens = (options: TokensOptions = {}): Ledger<Tokens> => {
     throttled: millionths("cost.throttled", options.cost?.throttled ?? Math.min(5, failure / 1e6))
   }
 
-  const refilled = (state: Tokens, now: number): Tokens => {
-    const at = Math.floor(now)
-    if (at <= state.at) return state
-    return {
-      at,
-      amount: perMillisecond === 0 ? state.amount : Math.min(capacity, state.amount + (at - state.at) * perMillisecond)
-    }
+  const refilled = ({ amount, at }: Tokens, now: number): number => {
+    const passed = Math.max(0, Math.floor(now) - at)
+    return Math.min(capacity, amount + passed * perMillisecond)
   }
-  const given = (state: Tokens, amount: number): Tokens =>
-    amount === 0 || state.amount === capacity ? state : { ...state, amount: Math.min(capacity, state.amount + amount) }
+  const changed = (state: Tokens, by: number, now: number): Tokens => ({
+    amount: Math.min(capacity, refilled(state, now) + by),
+    at: Math.max(state.at, Math.floor(now))
+  })
+  // A full bucket need not know how long it has been full.
+  const given = (state: Tokens, amount: number, now: number): Tokens =>
+    amount === 0 || state.amount === capacity ? state : changed(state, amount, now)
   const gift = (outcome: Outcome, permit: Permit | undefined): number => {
     if (outcome !== "success") return 0
     if (permit === undefined) return success
@@ -45,15 +46,14 @@ export const tokens = (options: TokensOptions = {}): Ledger<Tokens> => {
     name: "tokens",
     initial: (now) => ({ amount: initial, at: Math.floor(now) }),
     started: (state) => state,
-    settled: (state, outcome, permit, now) => given(perMillisecond === 0 ? state : refilled(state, now), gift(outcome, permit)),
+    settled: (state, outcome, permit, now) => given(state, gift(outcome, permit), now),
     ended: (state) => state,
     retry(state, kind, now) {
-      const current = refilled(state, now)
       const amount = cost[kind]
-      if (current.amount < amount) return undefined
-      return { state: { ...current, amount: current.amount - amount }, permit: { slot: 0, amount } }
+      if (refilled(state, now) < amount) return undefined
+      return { state: changed(state, -amount, now), permit: { slot: 0, amount } }
     },
-    returned: (state, { amount }, now) => given(refilled(state, now), amount),
-    balance: (state, now) => (cost.failure === 0 ? Infinity : Math.floor(refilled(state, now).amount / cost.failure))
+    returned: (state, { amount }, now) => given(state, amount, now),
+    balance: (state, now) => (cost.failure === 0 ? Infinity : Math.floor(refilled(state, now) / cost.failure))
   }
 }

@@ -1,10 +1,11 @@
 /**
- * Amounts by when they came: a ring of slots of equal length, of which each counts until the ring has gone round. A value; with as
- * few slots as here a copy costs little.
+ * Amounts by when they came, in slots of equal length, of which each counts until as many as there are have begun after it. A
+ * value; with as few slots as here a copy costs little.
  */
 export interface Slots {
-  /** The slot that is current. */
+  /** The number of the slot that is current. */
   readonly current: number
+  /** By age: the first is the current slot's. */
   readonly amounts: ReadonlyArray<number>
   readonly total: number
 }
@@ -17,24 +18,19 @@ export const make = (count: number, current: number): Slots => ({
 
 /** Moves on to a slot, and forgets those that have gone by. Time does not go back. */
 export const advance = (slots: Slots, current: number): Slots => {
-  if (current <= slots.current) return slots
-  if (slots.total === 0 && slots.amounts.every((amount) => amount === 0)) return { ...slots, current }
-  const count = slots.amounts.length
-  if (current - slots.current >= count) return make(count, current)
-  const amounts = slots.amounts.slice()
-  let total = slots.total
-  for (let slot = slots.current + 1; slot <= current; slot++) {
-    total -= amounts[slot % count]!
-    amounts[slot % count] = 0
-  }
+  const passed = current - slots.current
+  if (passed <= 0) return slots
+  const amounts = new Array<number>(slots.amounts.length).fill(0)
+  let total = 0
+  for (let age = passed; age < amounts.length; age++) total += amounts[age] = slots.amounts[age - passed]!
   return { current, amounts, total }
 }
 
 /** Adds an amount to a slot, if that still counts. */
 export const add = (slots: Slots, slot: number, amount: number): Slots => {
-  const count = slots.amounts.length
-  if (slot <= slots.current - count || amount === 0) return slots
+  const age = slots.current - slot
+  if (age >= slots.amounts.length || amount === 0) return slots
   const amounts = slots.amounts.slice()
-  amounts[slot % count]! += amount
+  amounts[age]! += amount
   return { current: slots.current, amounts, total: slots.total + amount }
 }
