@@ -5,6 +5,7 @@
  */
 export * as AttemptTimeout from "./AttemptTimeout.js"
 export * as Backoff from "./Backoff.js"
+export * as CircuitBreaker from "./CircuitBreaker.js"
 export * as Deadline from "./Deadline.js"
 export * as HttpDate from "./HttpDate.js"
 export * as InvalidOption from "./InvalidOption.js"
