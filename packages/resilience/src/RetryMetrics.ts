@@ -18,11 +18,8 @@
  * @since 0.1.0
  */
 import type { RetryObserver } from "@breakwater/schedule"
-import * as Metric from "effect/Metric"
-import * as MetricBoundaries from "effect/MetricBoundaries"
-import * as MetricKey from "effect/MetricKey"
-import type * as MetricKeyType from "effect/MetricKeyType"
-import * as MetricLabel from "effect/MetricLabel"
+import type * as Metric from "effect/Metric"
+import { counter, gauge, histogram, memoized } from "./internal/metrics.js"
 
 // -----------------------------------------------------------------------------
 // models
@@ -71,27 +68,6 @@ export interface OfBudget {
 // getters
 // -----------------------------------------------------------------------------
 
-/** With its labels in its key, a metric finds its value at once; `Metric.tagged` looks for it at each update. */
-const labelled = <Type extends MetricKeyType.MetricKeyType.Untyped>(
-  key: MetricKey.MetricKey<Type>,
-  labels: Record<string, string>
-) =>
-  Metric.fromMetricKey(
-    MetricKey.taggedWithLabels(
-      key,
-      Object.entries(labels).map(([name, value]) => MetricLabel.make(name, value))
-    )
-  )
-
-const counter = (name: string, description: string, labels: Record<string, string>): Metric.Metric.Counter<number> =>
-  labelled(MetricKey.counter(name, { description, incremental: true }), labels)
-
-/** From a millisecond to two minutes and more, doubling. */
-const seconds = MetricBoundaries.exponential({ start: 0.001, factor: 2, count: 18 })
-
-const histogram = (name: string, description: string, labels: Record<string, string>): Metric.Metric.Histogram<number> =>
-  labelled(MetricKey.histogram(name, seconds, description), labels)
-
 /**
  * The metrics of a policy, by the `name` that `Retry` was given.
  *
@@ -126,17 +102,6 @@ export const ofPolicy = (policy: string): OfPolicy => ({
  * @since 0.1.0
  */
 export const ofBudget = (budget: string): OfBudget => ({
-  balance: labelled(MetricKey.gauge("retry_budget_balance", { description: "Retries the budget would grant" }), { budget }),
+  balance: gauge("retry_budget_balance", "Retries the budget would grant", { budget }),
   refusals: counter("retry_budget_refusals", "Retries the budget did not grant", { budget })
 })
-
-const memoized = <Key extends string, A>(make: (key: Key) => A): ((key: Key) => A) => {
-  const made = new Map<Key, A>()
-  return (key) => {
-    const known = made.get(key)
-    if (known !== undefined) return known
-    const value = make(key)
-    made.set(key, value)
-    return value
-  }
-}
