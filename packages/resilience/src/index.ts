@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 export * as AttemptTimeout from "./AttemptTimeout.js"
+export * as CircuitBreaker from "./CircuitBreaker.js"
 export * as Deadline from "./Deadline.js"
 export * as LocalRefusal from "./LocalRefusal.js"
 export * as Retry from "./Retry.js"
