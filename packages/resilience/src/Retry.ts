@@ -58,9 +58,9 @@ export interface Options<E> {
    * `RetryAfter.respect` reads nothing from it. (A predicate of Effect over the input, such as `Schedule.whileInput`, is given the
    * error before, and where there is none the time-out itself: put such a predicate into `while`.)
    */
-  readonly schedule: Schedule.Schedule<unknown, NoInfer<E>, unknown>
+  readonly schedule: Schedule.Schedule<unknown, E, unknown>
   /** Which errors are worth a retry. Default: all; a time-out is, where the operation is `idempotent`. */
-  readonly while?: ((error: NoInfer<E>) => boolean) | undefined
+  readonly while?: ((error: E) => boolean) | undefined
   /**
    * Whether the operation may be repeated though an attempt that was cut, and so gave no answer, may have been applied. Default
    * true.
@@ -77,7 +77,7 @@ export interface Options<E> {
   /** Grants each retry, as the last one that is asked; a service of one is taken from the context. Default: no limit. */
   readonly budget?: RetryBudget | Effect.Effect<RetryBudget, never, unknown> | undefined
   /** What a retry of an error costs the budget. Default `failure`; a time-out is a `timeout`. */
-  readonly kind?: ((error: NoInfer<E>) => Kind) | undefined
+  readonly kind?: ((error: E) => Kind) | undefined
   /** What to do inside of another retry. Default `single-attempt`. */
   readonly nested?: Nested | undefined
   /** Whether to log: a failure that is retried at level info, one that is final at level error. Default true. */
@@ -91,7 +91,19 @@ export interface Options<E> {
  * @since 0.1.0
  */
 export type OptionsForErrors<E> = Options<E> &
-  ({ readonly while: (error: NoInfer<E>) => boolean } | { readonly kind: (error: NoInfer<E>) => Kind })
+  ({ readonly while: (error: E) => boolean } | { readonly kind: (error: E) => Kind })
+
+/**
+ * The errors that options can look at: what the effect may fail with that they are used for.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Errors<O> = LooksAt<O, "while"> &
+  LooksAt<O, "kind"> &
+  (O extends { readonly schedule: Schedule.Schedule<unknown, infer In, unknown> } ? In : unknown)
+
+type LooksAt<O, Key extends string> = O extends { readonly [K in Key]: (error: infer E) => unknown } ? E : unknown
 
 /**
  * What an operation with these options can fail with.
@@ -225,12 +237,9 @@ export const retry: {
   <E, const O extends OptionsForErrors<E>>(
     options: O
   ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, O>, R | Requirements<O>>
-  <const O extends Options<unknown>>(
+  <const O extends Options<never>>(
     options: O
-  ): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, O>, R | Requirements<O>>
-  <E, const O extends Options<E>>(
-    options: O
-  ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, O>, R | Requirements<O>>
+  ): <A, E extends Errors<O>, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, O>, R | Requirements<O>>
   <A, E, R, const O extends Options<E>>(
     self: Effect.Effect<A, E, R>,
     options: O
@@ -261,12 +270,11 @@ export const report: {
   <E, const O extends OptionsForErrors<E>>(
     options: O
   ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<Report<A, Failure<E, O>>, never, R | Requirements<O>>
-  <const O extends Options<unknown>>(
+  <const O extends Options<never>>(
     options: O
-  ): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<Report<A, Failure<E, O>>, never, R | Requirements<O>>
-  <E, const O extends Options<E>>(
-    options: O
-  ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<Report<A, Failure<E, O>>, never, R | Requirements<O>>
+  ): <A, E extends Errors<O>, R>(
+    self: Effect.Effect<A, E, R>
+  ) => Effect.Effect<Report<A, Failure<E, O>>, never, R | Requirements<O>>
   <A, E, R, const O extends Options<E>>(
     self: Effect.Effect<A, E, R>,
     options: O

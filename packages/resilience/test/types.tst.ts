@@ -93,6 +93,14 @@ describe("a retry", () => {
     >()
   })
 
+  test("made once with functions, does for calls that fail with what they look at", () => {
+    const policy = Retry.retry({ schedule, while: (error: ApiError) => error.status >= 500 })
+    expect(policy(call)).type.toBe<Effect.Effect<string, ApiError, Http>>()
+    expect(policy).type.not.toBeCallableWith({} as Effect.Effect<number, "other">)
+    const respectful = Retry.retry({ schedule: RetryAfter.respect(schedule, { of }) })
+    expect(respectful(call)).type.toBe<Effect.Effect<string, ApiError, Http>>()
+  })
+
   test("does not take a schedule or a function that cannot look at its errors", () => {
     const picky = schedule.pipe(Schedule.whileInput((error: { readonly code: number }) => error.code === 1))
     expect(Retry.retry).type.not.toBeCallableWith(call, { schedule: picky })
