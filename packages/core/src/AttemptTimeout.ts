@@ -41,9 +41,7 @@ export interface AdaptiveOptions {
 // rules
 // -----------------------------------------------------------------------------
 
-/**
- * How many observations may pass until the quantile is looked up anew. A look goes through all buckets.
- */
+/** How many observations may pass until the quantiles are looked up anew: a look goes through the buckets. */
 const staleAfter = 64
 
 /**
@@ -52,6 +50,9 @@ const staleAfter = 64
  * Successes count with their latency. An attempt that was cut counts with twice its limit: its own latency is not known, only
  * that it is longer, and counted with less it would keep the limit where it cuts everything. Other failures do not count: a
  * refused connection says nothing of how long an answer takes.
+ *
+ * The limit is looked up anew when the warm-up ends, when a window ends, and after every 64 observations; in between it costs next
+ * to nothing.
  *
  * @example
  * ```ts
@@ -68,6 +69,8 @@ const staleAfter = 64
 export const adaptive = (options: AdaptiveOptions = {}): Adaptive => new Adaptive(options)
 
 /**
+ * What {@link adaptive} makes.
+ *
  * @category rules
  * @since 0.1.0
  */
@@ -77,7 +80,7 @@ export class Adaptive {
   private readonly ceiling: number
   private readonly warmUp: number
   private readonly sketch: LatencySketch
-  private known: { readonly limit: number; readonly median: number | undefined } | undefined
+  private known: { readonly limit: number; readonly median: number } | undefined
   private knownPeriod = 0
   private observed = 0
 
@@ -96,12 +99,15 @@ export class Adaptive {
 
   /** The limit of an attempt that begins now, in whole milliseconds. */
   limit(now: number): number {
-    return this.at(now).limit
+    return this.measured(now)?.limit ?? this.ceiling
   }
 
-  /** What half of the attempts do not exceed, in milliseconds; nothing before enough has been seen. */
+  /**
+   * What half of the attempts do not exceed, in milliseconds; nothing before enough has been seen. Never longer than the limit,
+   * although what was cut counts with more: who has the time of the limit may make an attempt.
+   */
   median(now: number): number | undefined {
-    return this.at(now).median
+    return this.measured(now)?.median
   }
 
   /** An attempt has succeeded after so many milliseconds. */
@@ -115,19 +121,21 @@ export class Adaptive {
     this.succeeded(2 * limit, now)
   }
 
-  private at(now: number) {
+  /** Nothing before enough has been seen. */
+  private measured(now: number) {
+    if (this.sketch.count(now) < this.warmUp) return undefined
     const period = this.sketch.periodAt(now)
     if (this.known === undefined || period !== this.knownPeriod || this.observed >= staleAfter) {
-      this.known = this.looked(now)
+      this.known = this.lookedUp()
       this.knownPeriod = period
       this.observed = 0
     }
     return this.known
   }
 
-  private looked(now: number) {
-    if (this.sketch.count(now) < this.warmUp) return { limit: this.ceiling, median: undefined }
-    const limit = Math.ceil(this.sketch.quantile(this.quantile)!)
-    return { limit: Math.max(this.floor, Math.min(this.ceiling, limit)), median: this.sketch.quantile(0.5) }
+  private lookedUp() {
+    const quantile = Math.ceil(this.sketch.quantile(this.quantile)!)
+    const limit = Math.max(this.floor, Math.min(this.ceiling, quantile))
+    return { limit, median: Math.min(limit, this.sketch.quantile(0.5)!) }
   }
 }

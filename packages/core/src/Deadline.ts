@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as InvalidOption from "./InvalidOption.js"
 
 // -----------------------------------------------------------------------------
 // rules
@@ -29,8 +28,8 @@ export const fits = (left: number, wait: number, minimumAttemptTime: number): bo
 // header
 // -----------------------------------------------------------------------------
 
-/** Milliseconds of each unit of `grpc-timeout`. */
-const units: { readonly [unit: string]: number } = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
+/** The units of `grpc-timeout` that are whole milliseconds. */
+const units: { readonly [unit: string]: number } = { H: 3_600_000, M: 60_000, S: 1000, m: 1 }
 
 const mostDigits = 99_999_999
 
@@ -58,7 +57,8 @@ export const toHeader = (millis: number): string => {
 
 /**
  * The milliseconds that a header value leaves, or `undefined` where it is not one: whatever else a caller sends is as good as
- * nothing.
+ * nothing. At most 99,999,999 hours. Nanoseconds are rounded down to whole microseconds, the grain of the clocks, so that the time
+ * left is never more than was sent.
  *
  * @example
  * ```ts
@@ -73,7 +73,12 @@ export const parseHeader = (value: string): number | undefined => {
   // Before anything looks at its content: it may be of any length.
   if (value.length > longestValue) return undefined
   const [, digits, unit] = /^[ \t]*([0-9]{1,8})([HMSmun])[ \t]*$/.exec(value) ?? []
-  return digits === undefined ? undefined : Math.min(InvalidOption.maxMillis, Number(digits) * units[unit!]!)
+  if (digits === undefined) return undefined
+  const count = Number(digits)
+  // Divided: a product with 0.001, which no number is exactly, can come out larger.
+  if (unit === "u") return count / 1000
+  if (unit === "n") return Math.floor(count / 1000) / 1000
+  return count * units[unit!]!
 }
 
 /** Nine characters and some blanks around them. */

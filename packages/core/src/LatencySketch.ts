@@ -3,8 +3,12 @@
  * are as wide as a 64th of what they hold, as in HdrHistogram. It is made of integer arithmetic alone, so it gives the same on
  * every machine.
  *
- * It forgets: observations are kept in two halves, and when the window is over, the older half goes. What counts is between one
- * and two windows old at the most. The structure is changed in place: a copy would cost as much as it has buckets.
+ * It forgets: observations are kept in two halves, and when the window is over, the older half goes. Each counts for one window at
+ * the least and two at the most. There is no timer, the halves are changed at the next look, and a look after a long pause costs
+ * no more than any other. The structure is changed in place: a copy would cost as much as it has buckets.
+ *
+ * Latencies count in whole microseconds, rounded up. One longer than 19 hours is counted as 19 hours: beyond that, a quantile is
+ * too small.
  *
  * @since 0.1.0
  */
@@ -16,18 +20,15 @@ import * as InvalidOption from "./InvalidOption.js"
 
 const subBuckets = 64
 
-/** Up to here, in microseconds, that is nearly 20 hours; what takes longer is counted as this. */
+/** In microseconds: 19 hours. What takes longer is counted as this. */
 const longest = 2 ** 36 - 1
 
 /** Values below two times 64 have buckets of their own; above, 64 for each power of two. */
 const bucketOf = (micros: number): number => {
-  let shift = 0
-  let high = micros
-  while (high >= 2 * subBuckets) {
-    high = Math.floor(high / 2)
-    shift++
-  }
-  return shift * subBuckets + high
+  // Operators on bits work on 32 of them; what is cut off here is far below the width of a bucket.
+  if (micros >= 2 ** 31) return 6 * subBuckets + bucketOf(Math.floor(micros / 2 ** 6))
+  const shift = Math.max(0, 25 - Math.clz32(micros))
+  return shift * subBuckets + (micros >>> shift)
 }
 
 /** The largest value in a bucket, in microseconds. */
@@ -67,7 +68,10 @@ export class LatencySketch {
     this.window = InvalidOption.wholeMillis(where, "window", window, 1)
   }
 
-  /** Adds a latency, in milliseconds. What is no time, negative or not a number, is not added. */
+  /**
+   * Adds a latency, in milliseconds. What is no time, negative or not a number, is not added: it cannot come from a monotonic
+   * clock, and the call that was measured has succeeded and must not fail for its measurement.
+   */
   observe(latency: number, now: number): void {
     this.forget(now)
     if (latency >= 0) this.current.add(bucketOf(Math.min(longest, Math.ceil(latency * 1000))))

@@ -48,8 +48,14 @@ export const decide = (inside: boolean, nested: Nested): Decision => (inside && 
 const most = 999
 
 /**
- * The number of an attempt as a header value, at most 999.
+ * The number of an attempt, 1 for the first, as a header value: at most 999.
  *
+ * @example
+ * ```ts
+ * import { RetryScope } from "@breakwater/core"
+ *
+ * console.log(RetryScope.toHeader(2), RetryScope.toHeader(1000)) // 2 999
+ * ```
  * @category header
  * @since 0.1.0
  */

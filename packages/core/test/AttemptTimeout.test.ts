@@ -24,12 +24,57 @@ const dependency = (slowness = 1) => {
 }
 
 describe("an adaptive limit", () => {
-  it("is the ceiling until as many were seen as show the accepted rate once", () => {
-    const rule = AttemptTimeout.adaptive({ falseTimeouts: 0.01, ceiling: 2000 })
-    attempts(rule, 99, 0, () => 5)
-    assert.deepStrictEqual([rule.limit(990), rule.median(990)], [2000, undefined])
-    attempts(rule, 200, 990, () => 50)
-    assert.isTrue(rule.limit(2990) >= 50 && rule.limit(2990) <= 51)
+  it.each([
+    [{}, 1000, 10_000],
+    [{ falseTimeouts: 0.01, ceiling: 2000 }, 100, 2000],
+    [{ warmUp: 1 }, 1, 10_000],
+    [{ warmUp: 70 }, 70, 10_000]
+  ])(
+    "is the ceiling until enough was seen, by default what shows the accepted rate once, and not longer: %j",
+    (options, warmUp, ceiling) => {
+      const rule = AttemptTimeout.adaptive(options)
+      for (let seen = 0; seen < warmUp; seen++) {
+        assert.deepStrictEqual([rule.limit(0), rule.median(0)], [ceiling, undefined])
+        rule.succeeded(50, 0)
+      }
+      assert.isTrue(rule.limit(0) >= 50 && rule.limit(0) <= 51, String(rule.limit(0)))
+      assert.isTrue(rule.median(0)! >= 50 && rule.median(0)! <= 51)
+    }
+  )
+
+  it("is p99.9 of what was seen, by default: never too short, at most a 64th too long, in whole milliseconds", () => {
+    const rule = AttemptTimeout.adaptive()
+    const latency = dependency()
+    const seen = Array.from({ length: 10_000 }, () => latency())
+    seen.forEach((takes, i) => rule.succeeded(takes, 5 * i))
+    const truth = seen.sort((a, b) => a - b)[9_990 - 1]!
+    const limit = rule.limit(50_000)
+    assert.isTrue(limit >= truth && limit <= Math.ceil((truth + 0.001) * (1 + 1 / 64) + 0.001), `${limit} for ${truth}`)
+    assert.isTrue(Number.isInteger(limit))
+  })
+
+  it("is rounded up to whole milliseconds, so that what was seen is not cut", () => {
+    const rule = AttemptTimeout.adaptive({ warmUp: 1 })
+    rule.succeeded(50.001, 0)
+    assert.strictEqual(rule.limit(0), 51)
+  })
+
+  it("is looked up anew after 64 observations and not before", () => {
+    const rule = AttemptTimeout.adaptive({ falseTimeouts: 0.01, ceiling: 1000 })
+    for (let seen = 0; seen < 100; seen++) rule.succeeded(50, 0)
+    const before = rule.limit(0)
+    for (let seen = 0; seen < 63; seen++) rule.succeeded(400, 0)
+    assert.strictEqual(rule.limit(0), before)
+    rule.succeeded(400, 0)
+    assert.isAtLeast(rule.limit(0), 400)
+  })
+
+  it("is looked up anew when a window ends, however little was seen", () => {
+    const rule = AttemptTimeout.adaptive({ falseTimeouts: 0.01, ceiling: 1000, window: 1000 })
+    for (let seen = 0; seen < 100; seen++) rule.succeeded(400, 0)
+    for (let seen = 0; seen < 100; seen++) rule.succeeded(50, 1000)
+    assert.isAtLeast(rule.limit(1999), 400)
+    assert.isAtMost(rule.limit(2000), 51)
   })
 
   it("is the quantile that fits the rate, and cuts about as many", () => {
@@ -58,6 +103,12 @@ describe("an adaptive limit", () => {
     attempts(rule, 200, 0, () => 10)
     attempts(rule, 2000, 2000, () => 5000)
     assert.strictEqual(rule.limit(22_000), 1000)
+  })
+
+  it("is never shorter than the median, so that who has the time of the limit may make an attempt", () => {
+    const rule = AttemptTimeout.adaptive({ falseTimeouts: 0.01, ceiling: 1000 })
+    attempts(rule, 2000, 0, () => 5000)
+    assert.deepStrictEqual([rule.limit(20_000), rule.median(20_000)], [1000, 1000])
   })
 
   it("comes down when the dependency is quick again, a window later", () => {

@@ -40,6 +40,10 @@ describe("the header", () => {
     ["4m", 4],
     ["5000u", 5],
     ["6000000n", 6],
+    ["1u", 0.001],
+    ["1999n", 0.001],
+    ["999n", 0],
+    ["99999999H", 359_999_996_400_000],
     [" 7m\t", 7],
     ["00000008m", 8],
     ["0m", 0]
@@ -69,10 +73,22 @@ describe("the header", () => {
     assert.isUndefined(Deadline.parseHeader(header))
   })
 
-  it("of any length is looked at only so far", () => {
-    const huge = " ".repeat(1e7) + "1m"
-    // A thousand looks at all of it would be minutes.
-    for (let i = 0; i < 1000; i++) assert.isUndefined(Deadline.parseHeader(huge))
+  it("that is longer than any deadline is not even read", () => {
+    const unread = () => assert.fail("read")
+    assert.isUndefined(Deadline.parseHeader({ length: 1e7, toString: unread } as unknown as string))
+    assert.strictEqual(Deadline.parseHeader(" ".repeat(30) + "1m"), 1)
+    assert.isUndefined(Deadline.parseHeader(" ".repeat(31) + "1m"))
+  })
+
+  it("is never read as more than was sent, in whole microseconds", () => {
+    const nanos = { H: 3_600_000_000_000n, M: 60_000_000_000n, S: 1_000_000_000n, m: 1_000_000n, u: 1000n, n: 1n }
+    fc.assert(
+      fc.property(fc.nat(99_999_999), fc.constantFrom(...Object.entries(nanos)), (count, [unit, each]) => {
+        const sent = (BigInt(count) * each) / 1000n
+        assert.strictEqual(Deadline.parseHeader(`${count}${unit}`), Number(sent) / 1000)
+      }),
+      { numRuns: 2000 }
+    )
   })
 
   it("never gives the next hop more than there is, and loses less than its unit", () => {

@@ -31,6 +31,20 @@ describe("the header", () => {
     assert.strictEqual(RetryScope.parseHeader(" 2\t"), 2)
   })
 
+  it("that is longer than any number is not even read", () => {
+    const unread = () => assert.fail("read")
+    assert.isUndefined(RetryScope.parseHeader({ length: 1e7, toString: unread } as unknown as string))
+  })
+
+  it("whatever is sent gives nothing or the number of an attempt", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[ \t]?[0-9]{0,4}[ x]?$/)), (value) => {
+        const read = RetryScope.parseHeader(value)
+        if (read !== undefined) assert.isTrue(Number.isInteger(read) && read >= 1 && read <= 999)
+      })
+    )
+  })
+
   it.each(["", "0", "01", "-1", "+1", "1.0", "1e2", "0x1", "1000", "one", "1,2", "١", "2\n", " ".repeat(1e6) + "1"])(
     "%j is none",
     (value) => {
