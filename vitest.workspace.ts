@@ -7,7 +7,7 @@ const project = (name: string, root: string, globalSetup: Array<string> = []) =>
 
 export default defineConfig({
   // The packages of the workspace are read from their sources, so no test depends on a build.
-  ssr: { resolve: { conditions: ["@breakwater/source", "node", "import"] } },
+  ssr: { resolve: { conditions: ["@breakwater/source", "node"] } },
   test: {
     // A busy machine is no failure; a test that hangs is one all the same.
     testTimeout: 60_000,
