@@ -23,6 +23,7 @@
  * | a breaker, bulkhead or throttle refuses at first | its error, with the time to wait             | `refused-locally`      |
  * | the same for a later attempt                     | the last real error                          | `refused-locally`      |
  * | a caller further out retries                     | the error of the single attempt              | `nested`               |
+ * | the call died                                    | the defect                                   | `defect`               |
  * | interrupted                                      | interruption, everything given back          | `interrupted`          |
  *
  * On the happy path nothing of this is paid for: the schedule is built at the first failure, an attempt that ends without waiting

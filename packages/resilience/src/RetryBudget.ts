@@ -387,7 +387,7 @@ export const makeKeyed = <Key = string>(
     const metrics = RetryMetrics.ofBudget(name)
     const entries = new KeyedEntries.KeyedEntries<Key, Accounts.LedgerAccount>({
       where,
-      make: (now) => new Accounts.LedgerAccount(ledger, metrics, now),
+      make: (now) => new Accounts.LedgerAccount(ledger, metrics, now, false),
       maxKeys: options.maxKeys,
       idleTimeToLive: DurationOption.toMillisOrUndefined(where, "idleTimeToLive", options.idleTimeToLive)
     })
@@ -532,7 +532,8 @@ export const KeyedTag =
  * A schedule that goes on only where the budget grants it, for those who stay with `Effect.retry`. Put it last: what it is asked
  * for is taken. `while` of `Effect.retry` is asked later still; put that into the schedule (`Schedule.whileInput`), before this.
  *
- * A schedule sees only failures. {@link track} around the call tells the budget the rest.
+ * A schedule sees only failures. {@link track} around the call tells the budget the rest; without it an {@link inFlight} budget
+ * never learns that a retry is over, and grants no more after its minimum.
  *
  * @example
  * ```ts

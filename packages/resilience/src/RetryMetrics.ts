@@ -8,9 +8,9 @@
  * | `retry_retries`            | counter   | `policy`          | further attempts that reached the wire                 |
  * | `retry_operations`         | counter   | `policy`,`outcome`| operations, each once: see {@link Outcome}             |
  * | `retry_give_ups`           | counter   | `policy`,`reason` | operations that ended without a success, by the reason |
- * | `retry_attempt_duration`   | histogram | `policy`          | seconds from the start of an attempt to its end        |
- * | `retry_operation_duration` | histogram | `policy`          | seconds from the first start to the end, waits included|
- * | `retry_budget_balance`     | gauge     | `budget`          | retries the budget would grant one after the other     |
+ * | `retry_attempt_duration_seconds`   | histogram | `policy`          | seconds from the start of an attempt to its end        |
+ * | `retry_operation_duration_seconds` | histogram | `policy`          | seconds from the first start to the end, waits included|
+ * | `retry_budget_balance`     | gauge     | `budget`          | retries the budget would grant, as of its last change |
  * | `retry_budget_refusals`    | counter   | `budget`          | retries the budget did not grant                       |
  *
  * An attempt is counted when it ends; one that a breaker or a bulkhead did not let through is none.
@@ -91,8 +91,8 @@ export const ofPolicy = (policy: string): OfPolicy => ({
   retries: counter("retry_retries", "Attempts after the first", { policy }),
   operations: memoized((outcome) => counter("retry_operations", "Operations by outcome", { policy, outcome })),
   giveUps: memoized((reason) => counter("retry_give_ups", "Operations without a success, by reason", { policy, reason })),
-  attemptDuration: histogram("retry_attempt_duration", "Seconds an attempt took", { policy }),
-  operationDuration: histogram("retry_operation_duration", "Seconds an operation took, waits included", { policy })
+  attemptDuration: histogram("retry_attempt_duration_seconds", "Seconds an attempt took", { policy }),
+  operationDuration: histogram("retry_operation_duration_seconds", "Seconds an operation took, waits included", { policy })
 })
 
 /**

@@ -74,6 +74,32 @@ describe("one budget", () => {
   })
 })
 
+describe("the gauge", () => {
+  const gauge = (name: string) => Effect.map(Metric.value(RetryMetrics.ofBudget(name).balance), ({ value }) => value)
+
+  it("shows a throttle that has paused, though nothing was granted since", () => {
+    const program = Effect.gen(function* () {
+      const budget = yield* RetryBudget.make(RetryBudget.throttle({ maxTokens: 2 }), { name: "paused" })
+      const fresh = yield* gauge("paused")
+      yield* outage(2, Retry.retry({ ...three, budget }))
+      return [fresh, yield* gauge("paused")]
+    })
+    assert.deepStrictEqual(run(program), [Infinity, 0])
+  })
+
+  it("shows what successes have given back", () => {
+    const program = Effect.gen(function* () {
+      const ledger = RetryBudget.tokens({ capacity: 2, cost: { failure: 1 }, success: 1 })
+      const budget = yield* RetryBudget.make(ledger, { name: "refilled" })
+      yield* outage(1, Retry.retry({ ...three, budget }))
+      const drained = yield* gauge("refilled")
+      yield* Retry.retry(Effect.void, { ...three, budget })
+      return [drained, yield* gauge("refilled")]
+    })
+    assert.deepStrictEqual(run(program), [0, 1])
+  })
+})
+
 describe("a permit", () => {
   it("counts once: given back twice, or after it was used, it changes nothing", () => {
     const budget = Effect.runSync(RetryBudget.make(fiveRetries))

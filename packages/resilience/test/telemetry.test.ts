@@ -98,7 +98,7 @@ describe("metrics", () => {
       },
       { first: 4, retries: 3, succeeded: 1, afterRetry: 1, failed: 2, exhausted: 1, withoutBudget: 1, balance: 0, refusals: 1 }
     )
-    const durations = value("retry_attempt_duration") as { readonly count: number }
+    const durations = value("retry_attempt_duration_seconds") as { readonly count: number }
     assert.strictEqual(durations.count, 7)
   })
 })

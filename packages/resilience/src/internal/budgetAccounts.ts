@@ -25,9 +25,12 @@ export class LedgerAccount implements Account {
   constructor(
     readonly ledger: Rule.Ledger,
     private readonly metrics: RetryMetrics.OfBudget,
-    now: number
+    now: number,
+    /** Not for one of many under one name: they would show in turn. */
+    private readonly showsBalance = true
   ) {
     this.state = ledger.initial(now)
+    this.shown(now)
   }
 
   started(now: number): void {
@@ -35,7 +38,9 @@ export class LedgerAccount implements Account {
   }
 
   settled(outcome: Rule.Outcome, permit: Rule.Permit | undefined, now: number): void {
-    this.state = this.ledger.settled(this.state, outcome, permit, now)
+    const before = this.state
+    this.state = this.ledger.settled(before, outcome, permit, now)
+    if (this.state !== before) this.shown(now)
   }
 
   ended(now: number): void {
@@ -55,6 +60,7 @@ export class LedgerAccount implements Account {
     const granted = this.ledger.retry(this.state, kind, now)
     if (granted === undefined) {
       this.metrics.refusals.unsafeUpdate(1, [])
+      this.shown(now)
       return undefined
     }
     return {
@@ -67,7 +73,7 @@ export class LedgerAccount implements Account {
   }
 
   private shown(now: number): void {
-    this.metrics.balance.unsafeUpdate(this.balance(now), [])
+    if (this.showsBalance) this.metrics.balance.unsafeUpdate(this.balance(now), [])
   }
 }
 

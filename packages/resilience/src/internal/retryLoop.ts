@@ -51,9 +51,13 @@ type Resolvable<Service> = Service | Effect.Effect<Service, never, unknown>
 
 export const makePolicy = (where: string, options: Options<never>): Policy => {
   const name = options.name ?? "default"
+  const metrics = RetryMetrics.ofPolicy(name)
+  // So that a rate sees their first increment.
+  metrics.firstAttempts.unsafeUpdate(0, [])
+  metrics.retries.unsafeUpdate(0, [])
   return {
     name,
-    metrics: RetryMetrics.ofPolicy(name),
+    metrics,
     schedule: options.schedule as Policy["schedule"],
     isRetryable: asks(options.while) ?? (() => true),
     idempotent: options.idempotent ?? true,
