@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+export * as AdaptiveThrottle from "./AdaptiveThrottle.js"
 export * as AttemptTimeout from "./AttemptTimeout.js"
 export * as Backoff from "./Backoff.js"
 export * as CircuitBreaker from "./CircuitBreaker.js"

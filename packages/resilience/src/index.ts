@@ -4,7 +4,9 @@
  *
  * @since 0.1.0
  */
+export * as AdaptiveThrottle from "./AdaptiveThrottle.js"
 export * as AttemptTimeout from "./AttemptTimeout.js"
+export * as Bulkhead from "./Bulkhead.js"
 export * as CircuitBreaker from "./CircuitBreaker.js"
 export * as Deadline from "./Deadline.js"
 export * as LocalRefusal from "./LocalRefusal.js"

@@ -6,7 +6,7 @@
  *
  * @since 0.1.0
  */
-import { Retry, RetryBudget } from "@breakwater/resilience"
+import { AdaptiveThrottle, Retry, RetryBudget } from "@breakwater/resilience"
 import { Backoff, Limit } from "@breakwater/schedule"
 import { Clients, Scenario, Service, Trace } from "@breakwater/simulation"
 import * as Effect from "effect/Effect"
@@ -201,7 +201,7 @@ export const layersThatRetry: ReadonlyArray<Storm.Storm> = [
 export const layersWithGuard: Storm.Storm = storm({
   id: "S6b",
   title: "Three layers of four attempts, guarded",
-  lesson: "An inner retry that sees an outer one makes a single attempt: the product becomes the largest factor.",
+  lesson: "An inner retry that sees an outer one makes a single attempt: the product becomes the outermost layer's number.",
   policy: "4 attempts in each of three layers of one process, with the guard of RetryScope.",
   clients: Clients.together(1),
   client: (call) => pipe(call, retrying(4), retrying(4), retrying(4)),
@@ -396,6 +396,87 @@ export const attemptsThatDoNotFit: Storm.Storm = storm({
 })
 
 // -----------------------------------------------------------------------------
+// what a throttle leaves of it
+// -----------------------------------------------------------------------------
+
+/** The two minutes of the book, shortened to a tenth. */
+const throttleWindow = 12
+
+/** A second, counted from when the first window is over to the end. */
+const aSecond = (times: (trace: Trace.Trace) => ReadonlyArray<number>): Storm.Figure["measure"] => {
+  return ({ trace }) => times(trace).filter((at) => at >= throttleWindow * 1e6).length / (2 * throttleWindow)
+}
+
+const sent = aSecond((trace) => trace.events.flatMap((event) => (event._tag === "AttemptStarted" ? [event.at] : [])))
+
+const accepted = aSecond((trace) =>
+  trace.events.flatMap((event) => (event._tag === "AttemptEnded" && event.outcome === "succeeded" ? [event.at] : []))
+)
+
+const sentForOneAccepted: Storm.Figure["measure"] = (outcome) => sent(outcome) / accepted(outcome)
+
+const throttled = (
+  described: Pick<Described, "id" | "title" | "lesson" | "figures"> & { readonly multiplier: number; readonly demand: number }
+): Storm.Storm => {
+  const { demand, multiplier, ...rest } = described
+  return storm({
+    ...rest,
+    policy: `No retries; held back by chance, so that ${multiplier} calls are sent for each that is accepted.`,
+    service: Service.rateLimited({ permits: 20, per: "200 millis", takes: "10 millis" }),
+    clients: Clients.evenlySpaced({ rate: demand }),
+    client: Effect.map(
+      AdaptiveThrottle.make({ multiplier, window: `${throttleWindow} seconds` }),
+      (throttle): Scenario.Client => AdaptiveThrottle.throttled(throttle)
+    ),
+    until: `${3 * throttleWindow} seconds`,
+    source: `${sre21}, "Client-Side Throttling"; its two minutes shortened to ${throttleWindow} s, bands of 3.5 standard errors`
+  })
+}
+
+/**
+ * A service that carries 100 calls a second, of which more are wanted, and clients that hold back what it would refuse.
+ *
+ * @category what a throttle leaves of it
+ * @since 0.1.0
+ */
+export const clientSideThrottling: ReadonlyArray<Storm.Storm> = [
+  throttled({
+    id: "S3a",
+    title: "Ten times too much, throttled at 2",
+    lesson: "Of a thousand wanted, two hundred are sent: the service refuses one call for each that it accepts, not nine.",
+    multiplier: 2,
+    demand: 1000,
+    figures: [
+      Storm.within("sent a second", 199, 9, 1, sent),
+      Storm.within("accepted a second", 98.9, 1.2, 1, accepted),
+      Storm.within("sent for one accepted", 2.01, 0.09, 2, sentForOneAccepted)
+    ]
+  }),
+  throttled({
+    id: "S3b",
+    title: "Ten times too much, throttled at 1.1",
+    lesson: "Closer to what is accepted, one call is refused for ten; a burst finds less room, so a few permits are not used.",
+    multiplier: 1.1,
+    demand: 1000,
+    figures: [
+      Storm.within("sent a second", 103, 7, 1, sent),
+      Storm.within("sent for one accepted", 1.11, 0.08, 2, sentForOneAccepted)
+    ]
+  }),
+  throttled({
+    id: "S3c",
+    title: "Half as much again, throttled at 2",
+    lesson: "What is refused less often than it is accepted is not held back at all.",
+    multiplier: 2,
+    demand: 150,
+    figures: [
+      Storm.exactly("held back", 0, ({ summary }) => summary.operations - summary.attempts),
+      Storm.within("sent a second", 150, 0, 1, sent)
+    ]
+  })
+]
+
+// -----------------------------------------------------------------------------
 // all of them
 // -----------------------------------------------------------------------------
 
@@ -415,5 +496,6 @@ export const storms: ReadonlyArray<Storm.Storm> = [
   ...layersThatRetry.slice(3),
   ...withoutLimit,
   attemptsThatDoNotFit,
-  budgetsTogether
+  budgetsTogether,
+  ...clientSideThrottling
 ]

@@ -1,0 +1,283 @@
+/**
+ * Holds calls back while the dependency refuses too many of them: the client-side throttling of the SRE book. A server that is overloaded
+ * refuses cheaply, not for nothing; with enough clients, refusing is all it does.
+ *
+ * ```text
+ *                     requests - multiplier x accepts
+ * probability = max(0, ------------------------------- )    over the last two minutes
+ *                              requests + 1
+ * ```
+ *
+ * `requests` are all calls that were wanted, those held back among them. While it throttles, what is sent comes to the multiplier times
+ * what is accepted: with 2, one call is refused for each that is accepted. Those show when the overload is over.
+ *
+ * There is neither a timer nor an open and a closed: each call is decided by what the last ones came to.
+ *
+ * | metric                          | kind    | labels     | counts                                         |
+ * | ------------------------------- | ------- | ---------- | ---------------------------------------------- |
+ * | `adaptive_throttle_probability` | gauge   | `throttle` | the probability of the last call to be held back |
+ * | `adaptive_throttle_rejections`  | counter | `throttle` | calls that were held back                      |
+ *
+ * @since 0.1.0
+ */
+import { AdaptiveThrottle as Rule } from "@breakwater/core"
+import { DurationOption } from "@breakwater/schedule"
+import * as Cause from "effect/Cause"
+import type * as Config from "effect/Config"
+import type * as ConfigError from "effect/ConfigError"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import { dual } from "effect/Function"
+import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
+import { fromConfig } from "./internal/config.js"
+import { counter, gauge } from "./internal/metrics.js"
+import * as Monotonic from "./internal/monotonic.js"
+import { stackless } from "./internal/stackless.js"
+import { isLocalRefusal, Throttled } from "./LocalRefusal.js"
+
+// -----------------------------------------------------------------------------
+// models and options
+// -----------------------------------------------------------------------------
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export const TypeId: TypeId = "~@breakwater/resilience/AdaptiveThrottle"
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type TypeId = "~@breakwater/resilience/AdaptiveThrottle"
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface AdaptiveThrottle {
+  readonly [TypeId]: TypeId
+  readonly name: string
+  /** Of the next call to be held back. */
+  readonly probability: Effect.Effect<number>
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options {
+  /** Its label in the metrics. Default "default". */
+  readonly name?: string | undefined
+  /** So many calls are sent for each that is accepted, 1 to 100: the K of the SRE book. Default 2. */
+  readonly multiplier?: number | undefined
+  /** How far back is counted, at least 10 milliseconds. Default 2 minutes. */
+  readonly window?: Duration.DurationInput | undefined
+  /** The probability is never higher, 0 to 1. Default 1, where the formula alone decides. */
+  readonly maxProbability?: number | undefined
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface ThrottledOptions<E> {
+  /**
+   * Whether an error is a refusal by overload; any other has been accepted. Default: every error is. Of an error that is the caller's
+   * own fault, say that it is not.
+   */
+  readonly isOverload?: ((error: E) => boolean) | undefined
+}
+
+// -----------------------------------------------------------------------------
+// make
+// -----------------------------------------------------------------------------
+
+class Throttle implements AdaptiveThrottle {
+  readonly [TypeId]: TypeId = TypeId
+  private readonly metrics
+
+  constructor(
+    readonly name: string,
+    private readonly rules: Rule.Rules,
+    private state: Rule.State
+  ) {
+    this.metrics = {
+      probability: gauge("adaptive_throttle_probability", "Of a call to be held back", { throttle: name }),
+      rejections: counter("adaptive_throttle_rejections", "Calls that were held back", { throttle: name })
+    }
+  }
+
+  readonly probability: Effect.Effect<number> = Effect.map(Monotonic.now, (now) => this.rules.probability(this.state, now))
+
+  /** Of the call that comes now. */
+  unsafeAsked(now: number): number {
+    const probability = this.rules.probability(this.state, now)
+    this.metrics.probability.unsafeUpdate(probability, [])
+    return probability
+  }
+
+  unsafeAdmit(chance: number, now: number): boolean {
+    const { admitted, state } = this.rules.admit(this.state, chance, now)
+    this.state = state
+    if (!admitted) this.metrics.rejections.unsafeUpdate(1, [])
+    return admitted
+  }
+
+  unsafeSettle(outcome: Rule.Outcome, now: number): void {
+    this.state = this.rules.settle(this.state, outcome, now)
+  }
+}
+
+const held: Effect.Effect<never, Throttled> = Effect.suspend(() =>
+  Effect.fail(stackless(() => new Throttled({ retryAfter: Duration.zero })))
+)
+
+/**
+ * A throttle of its own, for all calls to one dependency.
+ *
+ * A wrong option throws `InvalidOption`.
+ *
+ * @example
+ * ```ts
+ * import { AdaptiveThrottle } from "@breakwater/resilience"
+ * import { Effect } from "effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const throttle = yield* AdaptiveThrottle.make({ multiplier: 2 })
+ *   const call = (answer: Effect.Effect<string, "overloaded">) => Effect.exit(AdaptiveThrottle.throttled(answer, throttle))
+ *   for (let i = 0; i < 10; i++) yield* call(Effect.succeed("answer"))
+ *   return yield* throttle.probability
+ * })
+ * console.log(await Effect.runPromise(program)) // 0
+ * ```
+ * @category make
+ * @since 0.1.0
+ */
+export const make = (options: Options = {}): Effect.Effect<AdaptiveThrottle> => {
+  const rules = Rule.make({
+    multiplier: options.multiplier,
+    window: DurationOption.toMillisOrUndefined("AdaptiveThrottle.make", "window", options.window),
+    maxProbability: options.maxProbability
+  })
+  return Effect.map(Monotonic.now, (now) => new Throttle(options.name ?? "default", rules, rules.initial(now)))
+}
+
+// -----------------------------------------------------------------------------
+// layers
+// -----------------------------------------------------------------------------
+
+/**
+ * The class that {@link Tag} makes.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export interface TagClass<Self, Id extends string> extends Context.TagClass<Self, Id, AdaptiveThrottle> {
+  /** A throttle that lives as long as the layer. A layer that is provided twice is two throttles. */
+  readonly layer: (options?: Omit<Options, "name">) => Layer.Layer<Self>
+  /** As `layer`, from the configuration; a wrong value fails and names its key. */
+  readonly layerConfig: (options: Config.Config.Wrap<Omit<Options, "name">>) => Layer.Layer<Self, ConfigError.ConfigError>
+}
+
+/**
+ * The throttle of one dependency, as a service.
+ *
+ * @example
+ * ```ts
+ * import { AdaptiveThrottle } from "@breakwater/resilience"
+ * import { Config } from "effect"
+ *
+ * class PaymentsThrottle extends AdaptiveThrottle.Tag("PaymentsThrottle")<PaymentsThrottle>() {}
+ *
+ * const fixedHere = PaymentsThrottle.layer({ multiplier: 1.5 })
+ * const fromTheEnvironment = PaymentsThrottle.layerConfig({ multiplier: Config.number("PAYMENTS_THROTTLE") })
+ * ```
+ * @category layers
+ * @since 0.1.0
+ */
+export const Tag =
+  <const Id extends string>(id: Id) =>
+  <Self>(): TagClass<Self, Id> =>
+    class extends Context.Tag(id)<Self, AdaptiveThrottle>() {
+      static layer(options?: Omit<Options, "name">) {
+        return Layer.effect(this, make({ ...options, name: id }))
+      }
+      static layerConfig(options: Config.Config.Wrap<Omit<Options, "name">>) {
+        return Layer.effect(this, Effect.flatten(fromConfig(options, (options) => make({ ...options, name: id }))))
+      }
+    } as unknown as TagClass<Self, Id>
+
+// -----------------------------------------------------------------------------
+// combinators
+// -----------------------------------------------------------------------------
+
+/**
+ * Runs an effect unless the throttle holds it back, and tells it the outcome. A success has been accepted, and so has an error that
+ * is no overload. Interruption, a defect and a local refusal further in say nothing of the dependency.
+ *
+ * @example
+ * ```ts
+ * import { AdaptiveThrottle } from "@breakwater/resilience"
+ * import { Data, Effect } from "effect"
+ *
+ * class Overloaded extends Data.TaggedError("Overloaded") {}
+ * class NotFound extends Data.TaggedError("NotFound") {}
+ *
+ * declare const get: (key: string) => Effect.Effect<string, Overloaded | NotFound>
+ *
+ * const program = Effect.gen(function* () {
+ *   const throttle = yield* AdaptiveThrottle.make()
+ *   return yield* get("key").pipe(AdaptiveThrottle.throttled(throttle, { isOverload: (error) => error._tag === "Overloaded" }))
+ * })
+ * ```
+ * @category combinators
+ * @since 0.1.0
+ */
+export const throttled: {
+  (throttle: AdaptiveThrottle): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Throttled, R>
+  <E>(
+    throttle: AdaptiveThrottle,
+    options: ThrottledOptions<E>
+  ): <A, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Throttled, R>
+  <A, E, R>(
+    self: Effect.Effect<A, E, R>,
+    throttle: AdaptiveThrottle,
+    options?: ThrottledOptions<NoInfer<E>>
+  ): Effect.Effect<A, E | Throttled, R>
+} = dual(
+  (args) => Effect.isEffect(args[0]),
+  <A, E, R>(
+    self: Effect.Effect<A, E, R>,
+    throttle: AdaptiveThrottle,
+    options: ThrottledOptions<E> = {}
+  ): Effect.Effect<A, E | Throttled, R> => {
+    const own = throttle as Throttle
+    const isOverload = options.isOverload ?? (() => true)
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.withFiberRuntime<A, E | Throttled, R>((fiber) => {
+        const clock = Monotonic.clockOf(fiber)
+        const call = Effect.flatMap(Effect.exit(restore(self)), (exit) => {
+          // A function of the user's that throws is a defect, and has told the throttle nothing.
+          own.unsafeSettle(outcomeOf(exit, isOverload), Monotonic.unsafeNow(clock))
+          return exit
+        })
+        const now = Monotonic.unsafeNow(clock)
+        if (own.unsafeAsked(now) === 0) return call
+        return Effect.flatMap(Random.next, (chance): Effect.Effect<A, E | Throttled, R> =>
+          own.unsafeAdmit(chance, now) ? call : held
+        )
+      })
+    )
+  }
+)
+
+const outcomeOf = <A, E>(exit: Exit.Exit<A, E>, isOverload: (error: E) => boolean): Rule.Outcome => {
+  if (exit._tag === "Success") return "accepted"
+  const error = Cause.failureOption(exit.cause)
+  if (error._tag === "None" || isLocalRefusal(error.value)) return "ignored"
+  return isOverload(error.value) ? "overload" : "accepted"
+}
