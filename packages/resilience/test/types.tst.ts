@@ -2,9 +2,13 @@
  * What a user never has to help: the types that are inferred, and the mistakes that do not compile.
  */
 import {
+  AdaptiveThrottle,
   type AttemptTimeout,
   AttemptTimeout as Timeouts,
+  Bulkhead,
+  CircuitBreaker,
   Deadline,
+  type LocalRefusal,
   Retry,
   RetryBudget,
   type RetryScope
@@ -128,6 +132,29 @@ describe("a time limit", () => {
     >()
     expect(call.pipe(Timeouts.timeout("1 second"))).type.toBe<
       Effect.Effect<string, ApiError | AttemptTimeout.AttemptTimedOut, Http>
+    >()
+  })
+})
+
+describe("what refuses on this side", () => {
+  const breaker = {} as CircuitBreaker.CircuitBreaker
+  const bulkhead = {} as Bulkhead.Bulkhead
+  const throttle = {} as AdaptiveThrottle.AdaptiveThrottle
+
+  test("adds its error and keeps the rest, in both call styles", () => {
+    expect(CircuitBreaker.execute(call, breaker)).type.toBe<Effect.Effect<string, ApiError | LocalRefusal.CircuitOpen, Http>>()
+    expect(call.pipe(CircuitBreaker.execute(breaker))).type.toBe<
+      Effect.Effect<string, ApiError | LocalRefusal.CircuitOpen, Http>
+    >()
+    expect(Bulkhead.withPermit(call, bulkhead)).type.toBe<Effect.Effect<string, ApiError | LocalRefusal.BulkheadFull, Http>>()
+    expect(call.pipe(Bulkhead.withPermit(bulkhead))).type.toBe<
+      Effect.Effect<string, ApiError | LocalRefusal.BulkheadFull, Http>
+    >()
+    expect(AdaptiveThrottle.throttled(call, throttle)).type.toBe<
+      Effect.Effect<string, ApiError | LocalRefusal.Throttled, Http>
+    >()
+    expect(call.pipe(AdaptiveThrottle.throttled(throttle))).type.toBe<
+      Effect.Effect<string, ApiError | LocalRefusal.Throttled, Http>
     >()
   })
 })
