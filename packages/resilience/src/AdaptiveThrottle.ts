@@ -25,16 +25,16 @@ import { DurationOption } from "@breakwater/schedule"
 import * as Cause from "effect/Cause"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import { dual } from "effect/Function"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import { fromConfig } from "./internal/config.js"
 import { counter, gauge } from "./internal/metrics.js"
 import * as Monotonic from "./internal/monotonic.js"
+import { serviceTag } from "./internal/serviceTag.js"
 import { stackless } from "./internal/stackless.js"
 import { isLocalRefusal, Throttled } from "./LocalRefusal.js"
 
@@ -202,14 +202,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
 export const Tag =
   <const Id extends string>(id: Id) =>
   <Self>(): TagClass<Self, Id> =>
-    class extends Context.Tag(id)<Self, AdaptiveThrottle>() {
-      static layer(options?: Omit<Options, "name">) {
-        return Layer.effect(this, make({ ...options, name: id }))
-      }
-      static layerConfig(options: Config.Config.Wrap<Omit<Options, "name">>) {
-        return Layer.effect(this, Effect.flatten(fromConfig(options, (options) => make({ ...options, name: id }))))
-      }
-    } as unknown as TagClass<Self, Id>
+    serviceTag<Self, Id, AdaptiveThrottle, Omit<Options, "name"> | undefined>(id, (options) => make({ ...options, name: id }))
 
 // -----------------------------------------------------------------------------
 // combinators

@@ -8,7 +8,7 @@
  *
  * @since 0.1.0
  */
-import { AttemptTimeout as Rule, InvalidOption } from "@breakwater/core"
+import { AttemptTimeout as Rule } from "@breakwater/core"
 import { DurationOption } from "@breakwater/schedule"
 import * as Cause from "effect/Cause"
 import type * as Config from "effect/Config"
@@ -21,6 +21,7 @@ import { dual } from "effect/Function"
 import * as Layer from "effect/Layer"
 import { fromConfig } from "./internal/config.js"
 import { limited } from "./internal/limited.js"
+import { limitOption } from "./internal/limitOption.js"
 import * as Monotonic from "./internal/monotonic.js"
 import { stackless } from "./internal/stackless.js"
 
@@ -105,8 +106,7 @@ export const timedOut = (millis: number): AttemptTimedOut =>
  * @since 0.1.0
  */
 export const fixed = (limit: Duration.DurationInput): AttemptTimeout => {
-  const where = "AttemptTimeout.fixed"
-  const millis = InvalidOption.wholeMillisOrInfinity(where, "limit", DurationOption.toMillis(where, "limit", limit), 1)
+  const millis = limitOption("AttemptTimeout.fixed", "limit", limit, 1)
   return {
     [TypeId]: TypeId,
     unsafeLimit: () => millis,

@@ -24,21 +24,18 @@
  * @since 0.1.0
  */
 import { InvalidOption } from "@breakwater/core"
-import { DurationOption } from "@breakwater/schedule"
-import type * as Clock from "effect/Clock"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { dual } from "effect/Function"
-import * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
-import { fromConfig } from "./internal/config.js"
+import type * as Layer from "effect/Layer"
 import { counter, gauge, memoized } from "./internal/metrics.js"
-import * as Monotonic from "./internal/monotonic.js"
-import { sleep } from "./internal/sleep.js"
+import { startTimer } from "./internal/sleep.js"
+import { limitOption } from "./internal/limitOption.js"
+import { serviceTag } from "./internal/serviceTag.js"
 import { stackless } from "./internal/stackless.js"
 import { BulkheadFull } from "./LocalRefusal.js"
 
@@ -177,7 +174,7 @@ class Queue implements Bulkhead {
   /** A fiber that needs nothing but the clock; nothing where the wait has no limit. */
   startTimer(waiter: Waiter, fiber: Fiber.RuntimeFiber<unknown, unknown>): Fiber.RuntimeFiber<void> | undefined {
     if (this.maxWait === Infinity) return undefined
-    const timer = startSleep(this.maxWait, Monotonic.clockOf(fiber), fiber)
+    const timer = startTimer(this.maxWait, fiber)
     timer.addObserver(() => {
       // It may have been handed a permit in this very turn, and not have had the time to end its timer.
       if (waiter.outcome !== "waits") return
@@ -224,12 +221,6 @@ const ofOutcome = (waiter: Waiter): Effect.Effect<void> =>
     else resume(Effect.void)
   })
 
-const startSleep = (
-  millis: number,
-  clock: Clock.Clock,
-  { currentScheduler: scheduler }: Fiber.RuntimeFiber<unknown, unknown>
-): Fiber.RuntimeFiber<void> => Runtime.runFork(Runtime.defaultRuntime, sleep(millis, clock), { scheduler })
-
 /**
  * A bulkhead of its own.
  *
@@ -256,8 +247,7 @@ export const make = (options: Options): Effect.Effect<Bulkhead> => {
   const where = "Bulkhead.make"
   const permits = InvalidOption.count(where, "permits", options.permits, 1)
   const queue = InvalidOption.count(where, "queue", options.queue ?? 0)
-  const maxWait = DurationOption.toMillis(where, "maxWait", options.maxWait ?? Duration.infinity)
-  InvalidOption.wholeMillisOrInfinity(where, "maxWait", maxWait, 1)
+  const maxWait = limitOption(where, "maxWait", options.maxWait ?? Duration.infinity, 1)
   return Effect.sync(() => new Queue(options.name ?? "default", permits, queue, maxWait))
 }
 
@@ -304,14 +294,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
 export const Tag =
   <const Id extends string>(id: Id) =>
   <Self>(): TagClass<Self, Id> =>
-    class extends Context.Tag(id)<Self, Bulkhead>() {
-      static layer(options: Omit<Options, "name">) {
-        return Layer.effect(this, make({ ...options, name: id }))
-      }
-      static layerConfig(options: Config.Config.Wrap<Omit<Options, "name">>) {
-        return Layer.effect(this, Effect.flatten(fromConfig(options, (options) => make({ ...options, name: id }))))
-      }
-    } as unknown as TagClass<Self, Id>
+    serviceTag<Self, Id, Bulkhead, Omit<Options, "name">>(id, (options) => make({ ...options, name: id }))
 
 // -----------------------------------------------------------------------------
 // combinators

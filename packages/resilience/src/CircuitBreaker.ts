@@ -26,19 +26,19 @@ import { DurationOption, ScheduleStep } from "@breakwater/schedule"
 import * as Cause from "effect/Cause"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import { dual } from "effect/Function"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import { fromConfig } from "./internal/config.js"
 import { counter, gauge } from "./internal/metrics.js"
 import * as Monotonic from "./internal/monotonic.js"
+import { serviceTag } from "./internal/serviceTag.js"
 import { stackless } from "./internal/stackless.js"
 import { CircuitOpen, isLocalRefusal } from "./LocalRefusal.js"
 
@@ -412,14 +412,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
 export const Tag =
   <const Id extends string>(id: Id) =>
   <Self>(): TagClass<Self, Id> =>
-    class extends Context.Tag(id)<Self, CircuitBreaker>() {
-      static layer(options: Omit<Options, "name">) {
-        return Layer.effect(this, make({ ...options, name: id }))
-      }
-      static layerConfig(options: Config.Config.Wrap<Omit<Options, "name">>) {
-        return Layer.effect(this, Effect.flatten(fromConfig(options, (options) => make({ ...options, name: id }))))
-      }
-    } as unknown as TagClass<Self, Id>
+    serviceTag<Self, Id, CircuitBreaker, Omit<Options, "name">>(id, (options) => make({ ...options, name: id }))
 
 // -----------------------------------------------------------------------------
 // combinators
@@ -465,7 +458,7 @@ export const execute: {
     options?: ExecuteOptions<NoInfer<A>, NoInfer<E>>
   ): Effect.Effect<A, E | CircuitOpen, R>
 } = dual(
-  (args) => Effect.isEffect(args[0]) && !isBreaker(args[0]),
+  (args) => Effect.isEffect(args[0]),
   <A, E, R>(
     self: Effect.Effect<A, E, R>,
     breaker: CircuitBreaker,
@@ -495,5 +488,3 @@ export const execute: {
     )
   }
 )
-
-const isBreaker = (input: unknown): boolean => typeof input === "object" && input !== null && TypeId in input

@@ -14,8 +14,7 @@
  *
  * @since 0.1.0
  */
-import { Deadline as Rule, InvalidOption } from "@breakwater/core"
-import { DurationOption } from "@breakwater/schedule"
+import { Deadline as Rule } from "@breakwater/core"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -26,6 +25,7 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Handle from "./internal/handle.js"
 import { limited } from "./internal/limited.js"
+import { limitOption } from "./internal/limitOption.js"
 import * as Monotonic from "./internal/monotonic.js"
 import { stackless } from "./internal/stackless.js"
 
@@ -177,12 +177,8 @@ export const within: {
   (limit: Duration.DurationInput): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | DeadlineExceeded<E>, R>
   <A, E, R>(self: Effect.Effect<A, E, R>, limit: Duration.DurationInput): Effect.Effect<A, E | DeadlineExceeded<E>, R>
 } = dual(2, <A, E, R>(self: Effect.Effect<A, E, R>, limit: Duration.DurationInput) =>
-  cutAfter(self, limitOf("Deadline.within", limit))
+  cutAfter(self, limitOption("Deadline.within", "limit", limit))
 )
-
-/** @internal */
-export const limitOf = (where: string, limit: Duration.DurationInput): number =>
-  InvalidOption.wholeMillisOrInfinity(where, "limit", DurationOption.toMillis(where, "limit", limit))
 
 /**
  * Gives an effect the time that the caller's header says is left, at most `max` (default one hour). A header that cannot be read,
@@ -219,7 +215,7 @@ export const withinHeader: {
     value: string | undefined,
     options: { readonly max?: Duration.DurationInput | undefined } = {}
   ): Effect.Effect<A, E | DeadlineExceeded<E>, R> => {
-    const max = limitOf("Deadline.withinHeader", options.max ?? "1 hour")
+    const max = limitOption("Deadline.withinHeader", "limit", options.max ?? "1 hour")
     const sent = value === undefined ? undefined : Rule.parseHeader(value)
     return sent === undefined ? self : cutAfter(self, Math.min(sent, max))
   }

@@ -5,8 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import type * as FiberRefs from "effect/FiberRefs"
 import * as Runtime from "effect/Runtime"
-import { clockOf } from "./monotonic.js"
-import { sleep } from "./sleep.js"
+import { startTimer } from "./sleep.js"
 
 /** How an effect with a time limit ended: of itself, or because it was cut. */
 export interface Limited<A, E> {
@@ -44,7 +43,7 @@ export const limited = <A, E, R>(
     if (ended !== null) return result(ended, false)
 
     let cut = false
-    const timer = limit === Infinity ? undefined : startTimer(parent, limit)
+    const timer = limit === Infinity ? undefined : startTimer(limit, parent)
     timer?.addObserver((exit) => {
       if (exit._tag === "Failure") return
       cut = true
@@ -61,10 +60,6 @@ export const limited = <A, E, R>(
       onFailure: (cause) => Effect.zipRight(stopped(child, timer), Effect.failCause(cause))
     })
   })
-
-/** It sleeps on the clock of its parent, and needs nothing else of it. */
-const startTimer = (parent: Fiber.RuntimeFiber<unknown, unknown>, limit: number): Fiber.RuntimeFiber<void> =>
-  Runtime.runFork(Runtime.defaultRuntime, sleep(limit, clockOf(parent)), { scheduler: parent.currentScheduler })
 
 const stopped = (child: Fiber.Fiber<unknown, unknown>, timer: Fiber.Fiber<void> | undefined): Effect.Effect<unknown> =>
   timer === undefined ? Fiber.interrupt(child) : Effect.zipRight(Fiber.interrupt(timer), Fiber.interrupt(child))

@@ -1,5 +1,5 @@
-import { Deadline as DeadlineRule, InvalidOption, Retry as Rule, RetryScope as ScopeRule } from "@breakwater/core"
-import { DurationOption, RetryObserver, ScheduleStep } from "@breakwater/schedule"
+import { Deadline as DeadlineRule, Retry as Rule, RetryScope as ScopeRule } from "@breakwater/core"
+import { RetryObserver, ScheduleStep } from "@breakwater/schedule"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -19,6 +19,7 @@ import * as RetryMetrics from "../RetryMetrics.js"
 import * as RetryScope from "../RetryScope.js"
 import * as Handle from "./handle.js"
 import { limited, type Restore } from "./limited.js"
+import { limitOption } from "./limitOption.js"
 import * as Monotonic from "./monotonic.js"
 import * as Marks from "./retryMarks.js"
 import { sleep } from "./sleep.js"
@@ -64,9 +65,11 @@ export const makePolicy = (where: string, options: Options<never>): Policy => {
     kind: asks(options.kind) ?? (() => "failure"),
     attemptTimeout: attemptTimeoutOf(options.attemptTimeout),
     budget: options.budget,
-    deadline: options.deadline === undefined ? undefined : limit(where, "deadline", options.deadline),
+    deadline: options.deadline === undefined ? undefined : limitOption(where, "deadline", options.deadline),
     minimumAttemptTime:
-      options.minimumAttemptTime === undefined ? undefined : limit(where, "minimumAttemptTime", options.minimumAttemptTime),
+      options.minimumAttemptTime === undefined
+        ? undefined
+        : limitOption(where, "minimumAttemptTime", options.minimumAttemptTime),
     nested: options.nested ?? "single-attempt",
     log: options.log ?? true
   }
@@ -74,9 +77,6 @@ export const makePolicy = (where: string, options: Options<never>): Policy => {
 
 /** A function of the errors of the effect that it will be asked about. */
 const asks = <A>(f: ((error: never) => A) | undefined) => f as ((error: unknown) => A) | undefined
-
-const limit = (where: string, field: string, input: Duration.DurationInput): number =>
-  InvalidOption.wholeMillisOrInfinity(where, field, DurationOption.toMillis(where, field, input))
 
 const attemptTimeoutOf = (input: Options<never>["attemptTimeout"]): Policy["attemptTimeout"] =>
   input === undefined || Effect.isEffect(input) || AttemptTimeout.isAttemptTimeout(input) ? input : AttemptTimeout.fixed(input)
