@@ -1,3 +1,5 @@
+import { Effect } from "effect"
+
 /** How long something takes, in milliseconds. */
 export const timed = async (run: () => unknown): Promise<number> => {
   const start = performance.now()
@@ -39,6 +41,19 @@ export interface Ratio {
   readonly quick: number
 }
 
+/** An effect, run so many times by one fiber. */
+export const repeated = (effect: Effect.Effect<unknown, unknown>, units = 20_000): Work => {
+  let left = 0
+  const loop = Effect.whileLoop({ while: () => left-- > 0, body: () => effect, step: () => undefined })
+  return {
+    units,
+    run: () => {
+      left = units
+      return Effect.runPromise(loop)
+    }
+  }
+}
+
 /** Rows of ratios against their targets. */
 export class Table {
   private readonly rows: Array<object> = []
@@ -53,6 +68,23 @@ export class Table {
       ours: micros(ours),
       other: micros(other)
     })
+  }
+
+  /** Two pieces of work, per unit; without a target the ratio is only told. */
+  async compare(measured: string, ours: Work, other: Work, target?: number): Promise<void> {
+    const { quick, ratio: measuredRatio, slow } = await ratio(ours, other)
+    const met = target === undefined || measuredRatio <= target
+    this.row(measured, measuredRatio, target === undefined ? "" : `<= ${target}`, met, slow, quick)
+  }
+
+  /** Two effects, each run many times by one fiber. */
+  effects(
+    measured: string,
+    ours: Effect.Effect<unknown, unknown>,
+    other: Effect.Effect<unknown, unknown>,
+    target?: number
+  ): Promise<void> {
+    return this.compare(measured, repeated(ours), repeated(other), target)
   }
 
   print(): void {

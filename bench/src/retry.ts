@@ -6,24 +6,11 @@
 import { AttemptTimeout, Deadline, Retry, RetryBudget } from "@breakwater/resilience"
 import { Backoff, Jitter, Limit } from "@breakwater/schedule"
 import { Effect } from "effect"
-import { ratio, Table, type Work } from "./measure.js"
+import { Table } from "./measure.js"
 
 const schedule = Backoff.exponential({ base: "100 millis" }).pipe(Jitter.full, Limit.attempts(4))
 
 const budget = Effect.runSync(RetryBudget.make(RetryBudget.ratio({ percent: 10 })))
-
-/** An effect, run so many times by one fiber. */
-const repeated = (effect: Effect.Effect<unknown, unknown>, units = 20_000): Work => {
-  let left = 0
-  const loop = Effect.whileLoop({ while: () => left-- > 0, body: () => effect, step: () => undefined })
-  return {
-    units,
-    run: () => {
-      left = units
-      return Effect.runPromise(loop)
-    }
-  }
-}
 
 const succeeds: Effect.Effect<number, "unavailable"> = Effect.succeed(1)
 const suspends: Effect.Effect<number, "unavailable"> = Effect.zipRight(Effect.yieldNow(), succeeds)
@@ -33,19 +20,10 @@ const whole = Retry.retry({ schedule, attemptTimeout: "2 seconds", deadline: "10
 const effects = (call: Effect.Effect<number, "unavailable">) => call.pipe(Effect.timeout("2 seconds"), Effect.retry(schedule))
 
 const table = new Table()
-const compared = async (
-  what: string,
-  ours: Effect.Effect<unknown, unknown>,
-  other: Effect.Effect<unknown, unknown>,
-  target?: number
-) => {
-  const { quick, ratio: measured, slow } = await ratio(repeated(ours), repeated(other))
-  table.row(what, measured, target === undefined ? "" : `<= ${target}`, target === undefined || measured <= target, slow, quick)
-}
 
-await compared("retry / Effect.retry", alone(succeeds), Effect.retry(succeeds, schedule), 0.2)
-await compared("all four, ends at once / retry(timeout)", whole(succeeds), effects(succeeds), 0.35)
-await compared("all four, suspends once / retry(timeout)", whole(suspends), effects(suspends), 0.6)
+await table.effects("retry / Effect.retry", alone(succeeds), Effect.retry(succeeds, schedule), 0.2)
+await table.effects("all four, ends at once / retry(timeout)", whole(succeeds), effects(succeeds), 0.35)
+await table.effects("all four, suspends once / retry(timeout)", whole(suspends), effects(suspends), 0.6)
 
 // Where it goes, against the bare effect.
 const parts: Record<string, Effect.Effect<unknown, unknown>> = {
@@ -63,6 +41,6 @@ const parts: Record<string, Effect.Effect<unknown, unknown>> = {
   "Effect.timeout": Effect.timeout(succeeds, "2 seconds"),
   "Effect.onExit": Effect.onExit(succeeds, () => Effect.void)
 }
-for (const [part, effect] of Object.entries(parts)) await compared(`${part} / bare`, effect, succeeds)
+for (const [part, effect] of Object.entries(parts)) await table.effects(`${part} / bare`, effect, succeeds)
 
 table.print()

@@ -20,23 +20,17 @@
  *
  * @since 0.1.0
  */
-import { AdaptiveThrottle as Rule } from "@breakwater/core"
-import { DurationOption } from "@breakwater/schedule"
-import * as Cause from "effect/Cause"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import type * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import { dual } from "effect/Function"
 import type * as Layer from "effect/Layer"
-import * as Random from "effect/Random"
-import { counter, gauge } from "./internal/metrics.js"
-import * as Monotonic from "./internal/monotonic.js"
+import * as Internal from "./internal/adaptiveThrottle.js"
+import { guarded, verdictOf } from "./internal/guard.js"
 import { serviceTag } from "./internal/serviceTag.js"
-import { stackless } from "./internal/stackless.js"
-import { isLocalRefusal, Throttled } from "./LocalRefusal.js"
+import type { Throttled } from "./LocalRefusal.js"
 
 // -----------------------------------------------------------------------------
 // models and options
@@ -46,7 +40,7 @@ import { isLocalRefusal, Throttled } from "./LocalRefusal.js"
  * @category models
  * @since 0.1.0
  */
-export const TypeId: TypeId = "~@breakwater/resilience/AdaptiveThrottle"
+export const TypeId: TypeId = Internal.TypeId
 
 /**
  * @category models
@@ -70,7 +64,7 @@ export interface AdaptiveThrottle {
  * @since 0.1.0
  */
 export interface Options {
-  /** Its label in the metrics. Default "default". */
+  /** Its label in the metrics. Default "default", under which only the counters are kept: it may be one of many. */
   readonly name?: string | undefined
   /** So many calls are sent for each that is accepted, 1 to 100: the K of the SRE book. Default 2. */
   readonly multiplier?: number | undefined
@@ -96,46 +90,6 @@ export interface ThrottledOptions<E> {
 // make
 // -----------------------------------------------------------------------------
 
-class Throttle implements AdaptiveThrottle {
-  readonly [TypeId]: TypeId = TypeId
-  private readonly metrics
-
-  constructor(
-    readonly name: string,
-    private readonly rules: Rule.Rules,
-    private state: Rule.State
-  ) {
-    this.metrics = {
-      probability: gauge("adaptive_throttle_probability", "Of a call to be held back", { throttle: name }),
-      rejections: counter("adaptive_throttle_rejections", "Calls that were held back", { throttle: name })
-    }
-  }
-
-  readonly probability: Effect.Effect<number> = Effect.map(Monotonic.now, (now) => this.rules.probability(this.state, now))
-
-  /** Of the call that comes now. */
-  unsafeAsked(now: number): number {
-    const probability = this.rules.probability(this.state, now)
-    this.metrics.probability.unsafeUpdate(probability, [])
-    return probability
-  }
-
-  unsafeAdmit(chance: number, now: number): boolean {
-    const { admitted, state } = this.rules.admit(this.state, chance, now)
-    this.state = state
-    if (!admitted) this.metrics.rejections.unsafeUpdate(1, [])
-    return admitted
-  }
-
-  unsafeSettle(outcome: Rule.Outcome, now: number): void {
-    this.state = this.rules.settle(this.state, outcome, now)
-  }
-}
-
-const held: Effect.Effect<never, Throttled> = Effect.suspend(() =>
-  Effect.fail(stackless(() => new Throttled({ retryAfter: Duration.zero })))
-)
-
 /**
  * A throttle of its own, for all calls to one dependency.
  *
@@ -157,14 +111,7 @@ const held: Effect.Effect<never, Throttled> = Effect.suspend(() =>
  * @category make
  * @since 0.1.0
  */
-export const make = (options: Options = {}): Effect.Effect<AdaptiveThrottle> => {
-  const rules = Rule.make({
-    multiplier: options.multiplier,
-    window: DurationOption.toMillisOrUndefined("AdaptiveThrottle.make", "window", options.window),
-    maxProbability: options.maxProbability
-  })
-  return Effect.map(Monotonic.now, (now) => new Throttle(options.name ?? "default", rules, rules.initial(now)))
-}
+export const make: (options?: Options) => Effect.Effect<AdaptiveThrottle> = (options) => Internal.make(options)
 
 // -----------------------------------------------------------------------------
 // layers
@@ -248,29 +195,7 @@ export const throttled: {
     throttle: AdaptiveThrottle,
     options: ThrottledOptions<E> = {}
   ): Effect.Effect<A, E | Throttled, R> => {
-    const own = throttle as Throttle
     const isOverload = options.isOverload ?? (() => true)
-    return Effect.uninterruptibleMask((restore) =>
-      Effect.withFiberRuntime<A, E | Throttled, R>((fiber) => {
-        const clock = Monotonic.clockOf(fiber)
-        const call = Effect.flatMap(Effect.exit(restore(self)), (exit) => {
-          // A function of the user's that throws is a defect, and has told the throttle nothing.
-          own.unsafeSettle(outcomeOf(exit, isOverload), Monotonic.unsafeNow(clock))
-          return exit
-        })
-        const now = Monotonic.unsafeNow(clock)
-        if (own.unsafeAsked(now) === 0) return call
-        return Effect.flatMap(Random.next, (chance): Effect.Effect<A, E | Throttled, R> =>
-          own.unsafeAdmit(chance, now) ? call : held
-        )
-      })
-    )
+    return guarded(self, Internal.guardOf(throttle), (exit) => verdictOf(exit, isOverload))
   }
 )
-
-const outcomeOf = <A, E>(exit: Exit.Exit<A, E>, isOverload: (error: E) => boolean): Rule.Outcome => {
-  if (exit._tag === "Success") return "accepted"
-  const error = Cause.failureOption(exit.cause)
-  if (error._tag === "None" || isLocalRefusal(error.value)) return "ignored"
-  return isOverload(error.value) ? "overload" : "accepted"
-}

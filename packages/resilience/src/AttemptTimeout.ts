@@ -13,16 +13,16 @@ import { DurationOption } from "@breakwater/schedule"
 import * as Cause from "effect/Cause"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
-import * as Layer from "effect/Layer"
-import { fromConfig } from "./internal/config.js"
+import type * as Layer from "effect/Layer"
 import { limited } from "./internal/limited.js"
 import { limitOption } from "./internal/limitOption.js"
 import * as Monotonic from "./internal/monotonic.js"
+import { serviceTag } from "./internal/serviceTag.js"
 import { stackless } from "./internal/stackless.js"
 
 // -----------------------------------------------------------------------------
@@ -137,8 +137,11 @@ export const fixed = (limit: Duration.DurationInput): AttemptTimeout => {
  * @category make
  * @since 0.1.0
  */
-export const adaptive = (options: AdaptiveOptions = {}): Effect.Effect<AttemptTimeout> =>
-  Effect.sync(() => unsafeAdaptive(options))
+export const adaptive = (options: AdaptiveOptions = {}): Effect.Effect<AttemptTimeout> => {
+  // A wrong option is found where it is written.
+  unsafeAdaptive(options)
+  return Effect.sync(() => unsafeAdaptive(options))
+}
 
 const unsafeAdaptive = (options: AdaptiveOptions): AttemptTimeout => {
   const where = "AttemptTimeout.adaptive"
@@ -198,11 +201,7 @@ export interface TagClass<Self, Id extends string> extends Context.TagClass<Self
 export const Tag =
   <const Id extends string>(id: Id) =>
   <Self>(): TagClass<Self, Id> =>
-    class extends Context.Tag(id)<Self, AttemptTimeout>() {
-      static readonly layer = (options?: AdaptiveOptions) => Layer.effect(this, adaptive(options))
-      static readonly layerConfig = (options: Config.Config.Wrap<AdaptiveOptions>) =>
-        Layer.effect(this, fromConfig(options, unsafeAdaptive))
-    } as unknown as TagClass<Self, Id>
+    serviceTag<Self, Id, AttemptTimeout, AdaptiveOptions | undefined>(id, adaptive)
 
 // -----------------------------------------------------------------------------
 // combinators

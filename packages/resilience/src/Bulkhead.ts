@@ -23,21 +23,17 @@
  *
  * @since 0.1.0
  */
-import { InvalidOption } from "@breakwater/core"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import type * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type * as Layer from "effect/Layer"
-import { counter, gauge, memoized } from "./internal/metrics.js"
-import { startTimer } from "./internal/sleep.js"
-import { limitOption } from "./internal/limitOption.js"
+import * as Internal from "./internal/bulkhead.js"
+import { guarded } from "./internal/guard.js"
 import { serviceTag } from "./internal/serviceTag.js"
-import { stackless } from "./internal/stackless.js"
-import { BulkheadFull } from "./LocalRefusal.js"
+import type { BulkheadFull } from "./LocalRefusal.js"
 
 // -----------------------------------------------------------------------------
 // models and options
@@ -47,7 +43,7 @@ import { BulkheadFull } from "./LocalRefusal.js"
  * @category models
  * @since 0.1.0
  */
-export const TypeId: TypeId = "~@breakwater/resilience/Bulkhead"
+export const TypeId: TypeId = Internal.TypeId
 
 /**
  * @category models
@@ -80,7 +76,7 @@ export interface Bulkhead {
  * @since 0.1.0
  */
 export interface Options {
-  /** Its label in the metrics. Default "default". */
+  /** Its label in the metrics. Default "default", under which only the counters are kept: it may be one of many. */
   readonly name?: string | undefined
   /** How many calls may run at the same time, at least 1. */
   readonly permits: number
@@ -93,133 +89,6 @@ export interface Options {
 // -----------------------------------------------------------------------------
 // make
 // -----------------------------------------------------------------------------
-
-type Reason = "queue-full" | "wait-limit"
-
-/** A call in the queue, and what has become of it: a permit is its own from the moment it is handed over. */
-interface Waiter {
-  outcome: "waits" | "admitted" | "wait-limit"
-  /** Wakes its fiber; nothing before that has fallen asleep. */
-  wake: () => void
-}
-
-/**
- * The queue is our own. `Effect.Semaphore` has no bound and tells nobody who waits, and it wakes its waiters to let them try, so that
- * a newcomer may take the permit first. The waiters of a `Set` leave from anywhere at the cost of one look, in the order in which
- * they came.
- *
- * Permits that are free and calls that wait are never there together: who gives a permit back, or adds some, hands them over in the
- * same step. Only a bulkhead that was made smaller has more running than permits.
- */
-class Queue implements Bulkhead {
-  readonly [TypeId]: TypeId = TypeId
-  private taken = 0
-  private readonly waiters = new Set<Waiter>()
-  private readonly metrics
-
-  constructor(
-    readonly name: string,
-    private size: number,
-    private readonly limit: number,
-    private readonly maxWait: number
-  ) {
-    this.metrics = {
-      running: gauge("bulkhead_running", "Calls that have a permit", { bulkhead: name }),
-      waiting: gauge("bulkhead_waiting", "Calls in the queue", { bulkhead: name }),
-      rejections: memoized((reason: Reason) =>
-        counter("bulkhead_rejections", "Calls that did not run", { bulkhead: name, reason })
-      )
-    }
-  }
-
-  readonly permits: Effect.Effect<number> = Effect.sync(() => this.size)
-  readonly running: Effect.Effect<number> = Effect.sync(() => this.taken)
-  readonly waiting: Effect.Effect<number> = Effect.sync(() => this.waiters.size)
-
-  resize(permits: number): Effect.Effect<void> {
-    const size = InvalidOption.count("Bulkhead.resize", "permits", permits, 1)
-    return Effect.sync(() => {
-      this.size = size
-      this.handOver()
-    })
-  }
-
-  /** A permit, a place in the queue, or neither. */
-  enter(): "admitted" | Waiter | "queue-full" {
-    if (this.taken < this.size) {
-      this.taken++
-      this.shownRunning()
-      return "admitted"
-    }
-    // Compared, not added up: the bound may be any number there is.
-    if (this.waiters.size >= this.limit) return "queue-full"
-    const waiter: Waiter = { outcome: "waits", wake: () => undefined }
-    this.waiters.add(waiter)
-    this.shownWaiting()
-    return waiter
-  }
-
-  /** Gives a permit back. */
-  release(): void {
-    this.taken--
-    this.handOver()
-  }
-
-  /** Who is interrupted has left the queue, or gives back what it was handed. */
-  leave(waiter: Waiter): void {
-    if (waiter.outcome === "admitted") this.release()
-    else this.remove(waiter)
-  }
-
-  /** A fiber that needs nothing but the clock; nothing where the wait has no limit. */
-  startTimer(waiter: Waiter, fiber: Fiber.RuntimeFiber<unknown, unknown>): Fiber.RuntimeFiber<void> | undefined {
-    if (this.maxWait === Infinity) return undefined
-    const timer = startTimer(this.maxWait, fiber)
-    timer.addObserver(() => {
-      // It may have been handed a permit in this very turn, and not have had the time to end its timer.
-      if (waiter.outcome !== "waits") return
-      waiter.outcome = "wait-limit"
-      this.remove(waiter)
-      waiter.wake()
-    })
-    return timer
-  }
-
-  rejected(reason: Reason): Effect.Effect<never, BulkheadFull> {
-    this.metrics.rejections(reason).unsafeUpdate(1, [])
-    return Effect.fail(stackless(() => new BulkheadFull({ retryAfter: Duration.zero })))
-  }
-
-  private handOver(): void {
-    for (const waiter of this.waiters) {
-      if (this.taken >= this.size) break
-      this.taken++
-      waiter.outcome = "admitted"
-      this.remove(waiter)
-      waiter.wake()
-    }
-    this.shownRunning()
-  }
-
-  private remove(waiter: Waiter): void {
-    if (this.waiters.delete(waiter)) this.shownWaiting()
-  }
-
-  private shownRunning(): void {
-    this.metrics.running.unsafeUpdate(this.taken, [])
-  }
-
-  private shownWaiting(): void {
-    this.metrics.waiting.unsafeUpdate(this.waiters.size, [])
-  }
-}
-
-/** Waits until a waiter has an outcome, which it may have before its fiber falls asleep: it may be made to yield in between. */
-const ofOutcome = (waiter: Waiter): Effect.Effect<void> =>
-  Effect.async<void>((resume) => {
-    if (waiter.outcome === "waits") waiter.wake = () => resume(Effect.void)
-    else resume(Effect.void)
-  })
 
 /**
  * A bulkhead of its own.
@@ -238,18 +107,12 @@ const ofOutcome = (waiter: Waiter): Effect.Effect<void> =>
  *   return yield* Effect.all([call, call, call, Effect.flip(call)], { concurrency: "unbounded" })
  * })
  * const [first, second, third, fourth] = await Effect.runPromise(program)
- * console.log(first, second, third, fourth instanceof Error && fourth.message) // answer answer answer The bulkhead is full
+ * console.log(first, second, third, fourth instanceof Error && fourth.message) // answer answer answer The bulkhead "default" is full
  * ```
  * @category make
  * @since 0.1.0
  */
-export const make = (options: Options): Effect.Effect<Bulkhead> => {
-  const where = "Bulkhead.make"
-  const permits = InvalidOption.count(where, "permits", options.permits, 1)
-  const queue = InvalidOption.count(where, "queue", options.queue ?? 0)
-  const maxWait = limitOption(where, "maxWait", options.maxWait ?? Duration.infinity, 1)
-  return Effect.sync(() => new Queue(options.name ?? "default", permits, queue, maxWait))
-}
+export const make: (options: Options) => Effect.Effect<Bulkhead> = (options) => Internal.make(options)
 
 // -----------------------------------------------------------------------------
 // layers
@@ -312,32 +175,6 @@ export const Tag =
 export const withPermit: {
   (bulkhead: Bulkhead): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | BulkheadFull, R>
   <A, E, R>(self: Effect.Effect<A, E, R>, bulkhead: Bulkhead): Effect.Effect<A, E | BulkheadFull, R>
-} = dual(2, <A, E, R>(self: Effect.Effect<A, E, R>, bulkhead: Bulkhead): Effect.Effect<A, E | BulkheadFull, R> => {
-  const queue = bulkhead as Queue
-  return Effect.uninterruptibleMask((restore) => {
-    const run = () =>
-      Effect.flatMap(Effect.exit(restore(self)), (exit) => {
-        queue.release()
-        return exit
-      })
-    return Effect.withFiberRuntime<A, E | BulkheadFull, R>((fiber) => {
-      const entered = queue.enter()
-      if (entered === "admitted") return run()
-      if (entered === "queue-full") return queue.rejected(entered)
-      const timer = queue.startTimer(entered, fiber)
-      // The waiter and not the end of its wait says whether a permit is its own: it may be interrupted and admitted at once.
-      return Effect.matchCauseEffect(restore(ofOutcome(entered)), {
-        onFailure: (cause): Effect.Effect<never> => {
-          timer?.unsafeInterruptAsFork(fiber.id())
-          queue.leave(entered)
-          return Effect.failCause(cause)
-        },
-        onSuccess: (): Effect.Effect<A, E | BulkheadFull, R> => {
-          if (entered.outcome === "wait-limit") return queue.rejected(entered.outcome)
-          timer?.unsafeInterruptAsFork(fiber.id())
-          return run()
-        }
-      })
-    })
-  })
-})
+} = dual(2, <A, E, R>(self: Effect.Effect<A, E, R>, bulkhead: Bulkhead) =>
+  guarded(self, Internal.guardOf(bulkhead), () => "ignored")
+)

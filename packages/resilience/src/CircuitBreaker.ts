@@ -21,26 +21,22 @@
  *
  * @since 0.1.0
  */
-import { CircuitBreaker as Rule, InvalidOption } from "@breakwater/core"
-import { DurationOption, ScheduleStep } from "@breakwater/schedule"
-import * as Cause from "effect/Cause"
+import { CircuitBreaker as Rule } from "@breakwater/core"
+import { DurationOption } from "@breakwater/schedule"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import type * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import { dual } from "effect/Function"
 import type * as Layer from "effect/Layer"
-import * as PubSub from "effect/PubSub"
-import * as Random from "effect/Random"
-import * as Schedule from "effect/Schedule"
-import * as Stream from "effect/Stream"
-import { counter, gauge } from "./internal/metrics.js"
-import * as Monotonic from "./internal/monotonic.js"
+import type * as Schedule from "effect/Schedule"
+import type * as Stream from "effect/Stream"
+import * as Internal from "./internal/circuitBreaker.js"
+import { guarded, verdictOf } from "./internal/guard.js"
 import { serviceTag } from "./internal/serviceTag.js"
-import { stackless } from "./internal/stackless.js"
-import { CircuitOpen, isLocalRefusal } from "./LocalRefusal.js"
+import type { CircuitOpen } from "./LocalRefusal.js"
 
 // -----------------------------------------------------------------------------
 // models and options
@@ -50,7 +46,7 @@ import { CircuitOpen, isLocalRefusal } from "./LocalRefusal.js"
  * @category models
  * @since 0.1.0
  */
-export const TypeId: TypeId = "~@breakwater/resilience/CircuitBreaker"
+export const TypeId: TypeId = Internal.TypeId
 
 /**
  * @category models
@@ -126,7 +122,7 @@ export interface CircuitBreaker {
  * @since 0.1.0
  */
 export interface Options {
-  /** Its label in the metrics. Default "default". */
+  /** Its label in the metrics. Default "default", under which only the counters are kept: it may be one of many. */
   readonly name?: string | undefined
   /** When it opens; of several, any. */
   readonly tripPolicy: TripPolicy | ReadonlyArray<TripPolicy>
@@ -225,105 +221,6 @@ const over = (where: string, window: RateOptions["window"]): Rule.RateOptions["o
 // make
 // -----------------------------------------------------------------------------
 
-const numbers: { readonly [state in StateName]: number } = { Closed: 0, HalfOpen: 1, Open: 2, Isolated: 3, Disabled: 4 }
-
-class Breaker implements CircuitBreaker {
-  readonly [TypeId]: TypeId = TypeId
-  private current: Rule.State
-  /** Where the schedule of the open durations stands, and what it has given for the next time. */
-  private stepped: unknown
-  private duration = 0
-  private openFor = 0
-  private readonly changes = Effect.runSync(PubSub.sliding<Transition>(64))
-  private readonly gauge: ReturnType<typeof gauge>
-  private readonly rejections: ReturnType<typeof counter>
-
-  constructor(
-    readonly name: string,
-    private readonly rules: Rule.Rules,
-    private readonly openDuration: Schedule.Schedule<unknown>,
-    private readonly jitter: number,
-    restored: Rule.State
-  ) {
-    this.current = restored
-    this.stepped = openDuration.initial
-    this.gauge = gauge("circuit_breaker_state", "0 closed, 1 half-open, 2 open, 3 isolated, 4 disabled", { breaker: name })
-    this.rejections = counter("circuit_breaker_rejections", "Calls that were not let through", { breaker: name })
-  }
-
-  /** How long it will be open the next time: known before it opens, because a step of the schedule may take a while. */
-  prepared(): Effect.Effect<void> {
-    return Effect.gen(this, function* () {
-      const now = (yield* Effect.clock).unsafeCurrentTimeMillis()
-      const step = yield* ScheduleStep.take(this.openDuration, undefined, { state: this.stepped, now })
-      if (step._tag === "Continue") {
-        this.stepped = step.state
-        this.duration = step.wait
-      }
-      this.openFor = this.duration + Math.round(this.duration * this.jitter * (yield* Random.next))
-    })
-  }
-
-  readonly state: Effect.Effect<StateName> = Effect.flatMap(Monotonic.now, (now) =>
-    this.changedTo(
-      this.rules.look(this.current, now, this.openFor),
-      Effect.sync(() => this.current._tag)
-    )
-  )
-
-  readonly transitions: Stream.Stream<Transition> = Stream.fromPubSub(this.changes)
-
-  readonly isolate: Effect.Effect<void> = Effect.suspend(() => this.changedTo(this.rules.isolate(this.current), Effect.void))
-  readonly disable: Effect.Effect<void> = Effect.suspend(() => this.changedTo(this.rules.disable(this.current), Effect.void))
-  readonly reset: Effect.Effect<void> = Effect.suspend(() => this.changedTo(this.rules.reset(this.current), Effect.void))
-
-  readonly save: Effect.Effect<Saved> = Effect.map(Effect.clock, (clock) =>
-    this.rules.save(this.current, Monotonic.unsafeNow(clock), clock.unsafeCurrentTimeMillis())
-  )
-
-  /** Takes a call in, or refuses it. */
-  admitted<A, E, R>(
-    now: number,
-    chance: number,
-    call: (ticket: Rule.Ticket) => Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E | CircuitOpen, R> {
-    const admission = this.rules.admit(this.current, now, chance, this.openFor)
-    if (admission._tag === "Admitted") return this.changedTo(admission.state, call(admission.ticket))
-    this.rejections.unsafeUpdate(1, [])
-    const { retryAfter } = admission
-    return this.changedTo(
-      admission.state,
-      Effect.fail(stackless(() => new CircuitOpen({ retryAfter: Duration.millis(retryAfter) })))
-    )
-  }
-
-  settled<A, E>(
-    ticket: Rule.Ticket,
-    outcome: Outcome,
-    latency: number,
-    now: number,
-    exit: Exit.Exit<A, E>
-  ): Effect.Effect<A, E> {
-    return this.changedTo(this.rules.settle(this.current, ticket, outcome, latency, { now, openFor: this.openFor }), exit)
-  }
-
-  /** Whether a call has to bring a random number with it. */
-  get isRamping(): boolean {
-    return this.current._tag === "Closed" && this.current.ramp !== undefined
-  }
-
-  private changedTo<A, E, R>(next: Rule.State, then: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    const before = this.current
-    this.current = next
-    if (before.generation === next.generation && before._tag === next._tag) return then
-    this.gauge.unsafeUpdate(numbers[next._tag], [])
-    this.changes.unsafeOffer({ from: before._tag, to: next._tag })
-    if (next._tag === "Closed") this.stepped = this.openDuration.initial
-    else if (next._tag !== "Open") return then
-    return Effect.zipRight(this.prepared(), then)
-  }
-}
-
 /**
  * A breaker of its own.
  *
@@ -345,35 +242,7 @@ class Breaker implements CircuitBreaker {
  * @category make
  * @since 0.1.0
  */
-export const make = (options: Options): Effect.Effect<CircuitBreaker> => {
-  const where = "CircuitBreaker.make"
-  const rules = Rule.make({
-    tripPolicies: "window" in options.tripPolicy ? [options.tripPolicy] : options.tripPolicy,
-    probes: options.probes,
-    probeFailures: options.probeFailures,
-    probeLimit: DurationOption.toMillisOrUndefined(where, "probeLimit", options.probeLimit),
-    ramp: DurationOption.toMillisOrUndefined(where, "ramp", options.ramp)
-  })
-  const openDuration = scheduleOf(where, options.openDuration ?? "5 seconds")
-  const jitter = InvalidOption.between(where, "jitter", options.jitter ?? 0.1, 0, 1)
-  return Effect.flatMap(Effect.clock, (clock) => {
-    const { restore } = options
-    const state =
-      restore === undefined
-        ? rules.initial()
-        : rules.restore(restore, Monotonic.unsafeNow(clock), clock.unsafeCurrentTimeMillis())
-    const breaker = new Breaker(options.name ?? "default", rules, openDuration, jitter, state)
-    return Effect.as(breaker.prepared(), breaker)
-  })
-}
-
-const scheduleOf = (where: string, input: NonNullable<Options["openDuration"]>): Schedule.Schedule<unknown> => {
-  if (Schedule.isSchedule(input)) return input as Schedule.Schedule<unknown>
-  const duration = input as Duration.DurationInput
-  return Schedule.spaced(
-    InvalidOption.wholeMillis(where, "openDuration", DurationOption.toMillis(where, "openDuration", duration), 1)
-  )
-}
+export const make: (options: Options) => Effect.Effect<CircuitBreaker> = (options) => Internal.make(options)
 
 // -----------------------------------------------------------------------------
 // layers
@@ -425,12 +294,7 @@ export const Tag =
  * @category combinators
  * @since 0.1.0
  */
-export const classify = (exit: Exit.Exit<unknown, unknown>): Outcome => {
-  if (exit._tag === "Success") return "success"
-  if (Cause.isInterruptedOnly(exit.cause)) return "ignored"
-  const error = Cause.failureOption(exit.cause)
-  return error._tag === "Some" && isLocalRefusal(error.value) ? "ignored" : "failure"
-}
+export const classify = (exit: Exit.Exit<unknown, unknown>): Outcome => Internal.outcomeOf[verdictOf(exit, () => true)]
 
 /**
  * @category models
@@ -464,27 +328,7 @@ export const execute: {
     breaker: CircuitBreaker,
     options: ExecuteOptions<A, E> = {}
   ): Effect.Effect<A, E | CircuitOpen, R> => {
-    const own = breaker as Breaker
-    const outcomeOf = options.classify ?? classify
-    return Effect.uninterruptibleMask((restore) =>
-      Effect.withFiberRuntime<A, E | CircuitOpen, R>((fiber) => {
-        const clock = Monotonic.clockOf(fiber)
-        const startedAt = Monotonic.unsafeNow(clock)
-        const call = (ticket: Rule.Ticket) =>
-          Effect.flatMap(Effect.exit(restore(self)), (exit) => {
-            const now = Monotonic.unsafeNow(clock)
-            const settled = (outcome: Outcome) => own.settled(ticket, outcome, now - startedAt, now, exit)
-            try {
-              return settled(outcomeOf(exit))
-            } catch (defect) {
-              // A function of the user's that throws must not keep a probe's place.
-              return Effect.zipRight(Effect.exit(settled("ignored")), Effect.die(defect))
-            }
-          })
-        return own.isRamping
-          ? Effect.flatMap(Random.next, (chance) => own.admitted(startedAt, chance, call))
-          : own.admitted(startedAt, 0, call)
-      })
-    )
+    const judge = options.classify ?? classify
+    return guarded(self, Internal.guardOf(breaker), judge)
   }
 )

@@ -60,12 +60,18 @@ export interface LocalRefusal {
  * @since 0.1.0
  */
 export class CircuitOpen
-  extends Data.TaggedError("CircuitOpen")<{ readonly retryAfter: Duration.Duration }>
+  extends Data.TaggedError("CircuitOpen")<{
+    /** Its name. */
+    readonly breaker: string
+    readonly retryAfter: Duration.Duration
+  }>
   implements LocalRefusal
 {
   readonly [TypeId]: TypeId = TypeId
   override get message(): string {
-    return `The circuit breaker is open; try again in ${Duration.format(this.retryAfter)}`
+    return `The circuit breaker "${this.breaker}" is open${
+      Duration.isFinite(this.retryAfter) ? `; try again in ${Duration.format(this.retryAfter)}` : " until it is reset"
+    }`
   }
 }
 
@@ -76,12 +82,16 @@ export class CircuitOpen
  * @since 0.1.0
  */
 export class BulkheadFull
-  extends Data.TaggedError("BulkheadFull")<{ readonly retryAfter: Duration.Duration }>
+  extends Data.TaggedError("BulkheadFull")<{
+    /** Its name. */
+    readonly bulkhead: string
+    readonly retryAfter: Duration.Duration
+  }>
   implements LocalRefusal
 {
   readonly [TypeId]: TypeId = TypeId
   override get message(): string {
-    return "The bulkhead is full"
+    return `The bulkhead "${this.bulkhead}" is full`
   }
 }
 
@@ -92,12 +102,16 @@ export class BulkheadFull
  * @since 0.1.0
  */
 export class Throttled
-  extends Data.TaggedError("Throttled")<{ readonly retryAfter: Duration.Duration }>
+  extends Data.TaggedError("Throttled")<{
+    /** Its name. */
+    readonly throttle: string
+    readonly retryAfter: Duration.Duration
+  }>
   implements LocalRefusal
 {
   readonly [TypeId]: TypeId = TypeId
   override get message(): string {
-    return "Throttled on this side: the dependency refuses too many calls"
+    return `Held back by the throttle "${this.throttle}": the dependency refuses too many calls`
   }
 }
 

@@ -31,6 +31,7 @@ import * as Schedule from "effect/Schedule"
 import * as Accounts from "./internal/budgetAccounts.js"
 import { fromConfig } from "./internal/config.js"
 import * as Monotonic from "./internal/monotonic.js"
+import * as Internal from "./internal/retryBudget.js"
 import { isLocalRefusal } from "./LocalRefusal.js"
 import * as RetryMetrics from "./RetryMetrics.js"
 
@@ -42,7 +43,7 @@ import * as RetryMetrics from "./RetryMetrics.js"
  * @category models
  * @since 0.1.0
  */
-export const TypeId: TypeId = "~@breakwater/resilience/RetryBudget"
+export const TypeId: TypeId = Internal.TypeId
 
 /**
  * @category models
@@ -261,44 +262,6 @@ export const fixedRate = (options: FixedRateOptions = {}): Ledger =>
 // make
 // -----------------------------------------------------------------------------
 
-/** @internal */
-export class Budget implements RetryBudget {
-  readonly [TypeId]: TypeId = TypeId
-  /** The permits of fibers that retry by a plain schedule, see {@link track}. */
-  readonly tracked = new WeakMap<Fiber.RuntimeFiber<unknown, unknown>, { permit: Permit | undefined }>()
-
-  constructor(
-    readonly name: string,
-    readonly accounts: ReadonlyArray<Accounts.Account>
-  ) {}
-
-  readonly balance: Effect.Effect<number> = Effect.map(Monotonic.now, (now) =>
-    this.accounts.reduce((least, account) => Math.min(least, account.balance(now)), Infinity)
-  )
-
-  unsafeStarted(now: number): void {
-    for (const account of this.accounts) account.started(now)
-  }
-
-  unsafeSettled(outcome: Outcome, permit: Permit | undefined, now: number): void {
-    const granted = permit as Accounts.Grant | undefined
-    for (const account of this.accounts) account.settled(outcome, granted?.of(account), now)
-    granted?.use()
-  }
-
-  unsafeEnded(now: number): void {
-    for (const account of this.accounts) account.ended(now)
-  }
-
-  unsafeRetry(kind: Kind, now: number): Permit | undefined {
-    return Accounts.grant(this.accounts, kind, now)
-  }
-
-  unsafeReturned(permit: Permit, now: number): void {
-    ;(permit as Accounts.Grant).giveBack(now)
-  }
-}
-
 /**
  * A budget of its own. `name` is its label in the metrics, "default" if not given.
  *
@@ -320,10 +283,7 @@ export class Budget implements RetryBudget {
  * @since 0.1.0
  */
 export const make = (ledger: Ledger, options: { readonly name?: string | undefined } = {}): Effect.Effect<RetryBudget> =>
-  Effect.map(Monotonic.now, (now) => {
-    const name = options.name ?? "default"
-    return new Budget(name, [new Accounts.LedgerAccount(ledger, RetryMetrics.ofBudget(name), now)])
-  })
+  Internal.make(ledger, options.name)
 
 /**
  * Grants no retry.
@@ -331,7 +291,7 @@ export const make = (ledger: Ledger, options: { readonly name?: string | undefin
  * @category make
  * @since 0.1.0
  */
-export const empty: RetryBudget = new Budget("empty", [
+export const empty: RetryBudget = new Internal.Budget("empty", [
   new Accounts.LedgerAccount(Rule.empty, RetryMetrics.ofBudget("empty"), 0)
 ])
 
@@ -341,7 +301,7 @@ export const empty: RetryBudget = new Budget("empty", [
  * @category make
  * @since 0.1.0
  */
-export const unlimited: RetryBudget = new Budget("unlimited", [])
+export const unlimited: RetryBudget = new Internal.Budget("unlimited", [])
 
 /**
  * A budget that grants a retry only where all of these do, in one step: where one refuses, none has lost anything.
@@ -362,10 +322,10 @@ export const unlimited: RetryBudget = new Budget("unlimited", [])
  * @since 0.1.0
  */
 export const all = (...budgets: ReadonlyArray<RetryBudget>): RetryBudget =>
-  new Budget(
+  new Internal.Budget(
     budgets.map(({ name }) => name).join(" and "),
     // One that is named twice is asked once.
-    Array.from(new Set(budgets.flatMap((budget) => (budget as Budget).accounts)))
+    Array.from(new Set(budgets.flatMap((budget) => (budget as Internal.Budget).accounts)))
   )
 
 /**
@@ -392,7 +352,7 @@ export const makeKeyed = <Key = string>(
       idleTimeToLive: DurationOption.toMillisOrUndefined(where, "idleTimeToLive", options.idleTimeToLive)
     })
     return {
-      forKey: (key) => new Budget(name, [new Accounts.KeyedAccount(entries, key)]),
+      forKey: (key) => new Internal.Budget(name, [new Accounts.KeyedAccount(entries, key)]),
       size: Effect.sync(() => entries.size)
     }
   })
@@ -576,7 +536,7 @@ export const withdraw: {
     ScheduleStep.giveUpWhen(self, (error: In) =>
       Effect.withFiberRuntime((fiber) => {
         const permit = budget.unsafeRetry(options.kind?.(error) ?? "failure", Monotonic.unsafeNow(Monotonic.clockOf(fiber)))
-        const slot = (budget as Budget).tracked.get(fiber)
+        const slot = (budget as Internal.Budget).tracked.get(fiber)
         if (slot !== undefined) slot.permit = permit
         return Effect.succeed(permit === undefined ? ("budget-exhausted" as const) : undefined)
       })
@@ -600,7 +560,7 @@ export const track: {
   Effect.withFiberRuntime<A, E, R>((fiber) => {
     const clock = Monotonic.clockOf(fiber)
     const now = () => Monotonic.unsafeNow(clock)
-    const slot = slotOf(budget as Budget, fiber, now)
+    const slot = slotOf(budget as Internal.Budget, fiber, now)
     const isFirst = Context.get(fiber.currentContext, Schedule.CurrentIterationMetadata).recurrence === 0
     // What a run before this one was granted and did not use.
     if (isFirst && slot.permit !== undefined) budget.unsafeReturned(slot.permit, now())
@@ -617,7 +577,7 @@ export const track: {
 )
 
 /** Where a fiber keeps the permit between its grant and the attempt it is for; a fiber that ends before gives it back. */
-const slotOf = (budget: Budget, fiber: Fiber.RuntimeFiber<unknown, unknown>, now: () => number) => {
+const slotOf = (budget: Internal.Budget, fiber: Fiber.RuntimeFiber<unknown, unknown>, now: () => number) => {
   const known = budget.tracked.get(fiber)
   if (known !== undefined) return known
   const slot: { permit: Permit | undefined } = { permit: undefined }

@@ -127,7 +127,7 @@ describe("what an outcome tells a throttle", () => {
     ["an interruption says nothing", Effect.interrupt, () => true, 1 / 2],
     [
       "a local refusal further in says nothing",
-      Effect.fail(new LocalRefusal.BulkheadFull({ retryAfter: Duration.zero })),
+      Effect.fail(new LocalRefusal.BulkheadFull({ bulkhead: "default", retryAfter: Duration.zero })),
       () => true,
       1 / 2
     ]

@@ -166,10 +166,9 @@ describe("the limit of the wait", () => {
     const program = Effect.gen(function* () {
       const bulkhead = yield* Bulkhead.make({ permits: 1, queue: 1, maxWait: 100 })
       let endTimer = (): void => assert.fail("no timer was started")
-      const byHand: Clock.Clock = {
-        ...Clock.make(),
-        sleep: () => Effect.async((resume) => void (endTimer = () => resume(Effect.void)))
-      }
+      const byHand = Object.assign(Object.create(Clock.make()) as Clock.Clock, {
+        sleep: () => Effect.async<void>((resume) => void (endTimer = () => resume(Effect.void)))
+      })
       const first = yield* Effect.fork(Bulkhead.withPermit(Effect.sleep(10), bulkhead))
       const second = yield* Effect.fork(Effect.withClock(Bulkhead.withPermit(Effect.succeed("ran"), bulkhead), byHand))
       yield* Effect.yieldNow()

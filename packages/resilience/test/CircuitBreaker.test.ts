@@ -117,7 +117,10 @@ describe("a breaker", () => {
     const program = Effect.gen(function* () {
       const breaker = yield* CircuitBreaker.make(one)
       yield* Effect.exit(
-        CircuitBreaker.execute(Effect.fail(new LocalRefusal.BulkheadFull({ retryAfter: Duration.zero })), breaker)
+        CircuitBreaker.execute(
+          Effect.fail(new LocalRefusal.BulkheadFull({ bulkhead: "default", retryAfter: Duration.zero })),
+          breaker
+        )
       )
       const fiber = yield* Effect.fork(CircuitBreaker.execute(Effect.never, breaker))
       yield* Effect.yieldNow()

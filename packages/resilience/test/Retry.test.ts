@@ -118,9 +118,9 @@ describe("the error table", () => {
   })
 
   const refusals = [
-    ["breaker", new LocalRefusal.CircuitOpen({ retryAfter: seconds(5) })],
-    ["bulkhead", new LocalRefusal.BulkheadFull({ retryAfter: Duration.zero })],
-    ["throttle", new LocalRefusal.Throttled({ retryAfter: Duration.zero })]
+    ["breaker", new LocalRefusal.CircuitOpen({ breaker: "default", retryAfter: seconds(5) })],
+    ["bulkhead", new LocalRefusal.BulkheadFull({ bulkhead: "default", retryAfter: Duration.zero })],
+    ["throttle", new LocalRefusal.Throttled({ throttle: "default", retryAfter: Duration.zero })]
   ] as const
 
   it.each(refusals)("the %s refuses the first attempt: its error, and no attempt", (_, refusal) => {

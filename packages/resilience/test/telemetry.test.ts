@@ -173,10 +173,10 @@ describe("logs", () => {
   it("an interruption is no error, a local refusal is one with its reason", async () => {
     const interrupted = await logged(Retry.retry(Effect.never, { schedule }).pipe(Effect.timeout(5)))
     assert.deepStrictEqual(interrupted, [])
-    const open = new LocalRefusal.CircuitOpen({ retryAfter: Duration.seconds(5) })
+    const open = new LocalRefusal.CircuitOpen({ breaker: "default", retryAfter: Duration.seconds(5) })
     const [line] = await logged(Retry.retry(Effect.fail(open), { schedule }))
     assert.deepStrictEqual([line!["level"], line!["reason"]], ["ERROR", "refused-locally"])
-    assert.include(String(line!["cause"]), "The circuit breaker is open; try again in 5s")
+    assert.include(String(line!["cause"]), 'The circuit breaker "default" is open; try again in 5s')
   })
 
   it("can be left out", async () => {

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import type * as FiberRefs from "effect/FiberRefs"
 import * as Runtime from "effect/Runtime"
+import type { Restore } from "./masked.js"
 import { startTimer } from "./sleep.js"
 
 /** How an effect with a time limit ended: of itself, or because it was cut. */
@@ -12,9 +13,6 @@ export interface Limited<A, E> {
   readonly exit: Exit.Exit<A, E>
   readonly cut: boolean
 }
-
-/** Of `Effect.uninterruptibleMask`. */
-export type Restore = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
  * Runs an effect in a fiber of its own and in a context of its own, cuts it after `limit` milliseconds and waits until it has
@@ -43,26 +41,27 @@ export const limited = <A, E, R>(
     if (ended !== null) return result(ended, false)
 
     let cut = false
-    const timer = limit === Infinity ? undefined : startTimer(limit, parent)
-    timer?.addObserver((exit) => {
-      if (exit._tag === "Failure") return
-      cut = true
-      child.unsafeInterruptAsFork(parent.id())
-    })
+    const stopTimer =
+      limit === Infinity
+        ? undefined
+        : startTimer(limit, parent, () => {
+            cut = true
+            child.unsafeInterruptAsFork(parent.id())
+          })
     const wait = Effect.async<Exit.Exit<A, E>>((resume) => {
       child.addObserver((exit) => {
-        timer?.unsafeInterruptAsFork(parent.id())
+        stopTimer?.()
         resume(Effect.succeed(exit))
       })
     }, child.id())
     return Effect.matchCauseEffect(restore(wait), {
       onSuccess: (exit) => result(exit, cut),
-      onFailure: (cause) => Effect.zipRight(stopped(child, timer), Effect.failCause(cause))
+      onFailure: (cause) => {
+        stopTimer?.()
+        return Effect.zipRight(Fiber.interrupt(child), Effect.failCause(cause))
+      }
     })
   })
-
-const stopped = (child: Fiber.Fiber<unknown, unknown>, timer: Fiber.Fiber<void> | undefined): Effect.Effect<unknown> =>
-  timer === undefined ? Fiber.interrupt(child) : Effect.zipRight(Fiber.interrupt(timer), Fiber.interrupt(child))
 
 /** Whether a fiber has set any of its references. To merge them into the parent's costs as much as to run the fiber. */
 const hasSet = (after: FiberRefs.FiberRefs, before: FiberRefs.FiberRefs): boolean => {

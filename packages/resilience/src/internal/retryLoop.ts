@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
-import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Schedule from "effect/Schedule"
 import * as AttemptTimeout from "../AttemptTimeout.js"
 import * as Deadline from "../Deadline.js"
@@ -17,8 +16,10 @@ import type { Attempt, Decision, Options, Report } from "../Retry.js"
 import type { Kind, Permit, RetryBudget } from "../RetryBudget.js"
 import * as RetryMetrics from "../RetryMetrics.js"
 import * as RetryScope from "../RetryScope.js"
+import { after, type Guard, type Pass, type Verdict } from "./guard.js"
 import * as Handle from "./handle.js"
-import { limited, type Restore } from "./limited.js"
+import { limited } from "./limited.js"
+import { masked, type Restore } from "./masked.js"
 import { limitOption } from "./limitOption.js"
 import * as Monotonic from "./monotonic.js"
 import * as Marks from "./retryMarks.js"
@@ -39,6 +40,9 @@ export interface Policy {
   readonly isRetryable: (error: unknown) => boolean
   readonly idempotent: boolean
   readonly kind: (error: unknown) => Kind
+  /** What each attempt has to pass, and which errors are the dependency's in its eyes. */
+  readonly guard: Guard | undefined
+  readonly isFailure: ((error: unknown) => boolean) | undefined
   readonly attemptTimeout: Resolvable<AttemptTimeout.AttemptTimeout> | undefined
   readonly budget: Resolvable<RetryBudget> | undefined
   readonly deadline: number | undefined
@@ -50,7 +54,7 @@ export interface Policy {
 /** A service, or how to come by it. */
 type Resolvable<Service> = Service | Effect.Effect<Service, never, unknown>
 
-export const makePolicy = (where: string, options: Options<never>): Policy => {
+export const makePolicy = (where: string, options: Options<never>, isFailure?: (error: never) => boolean): Policy => {
   const name = options.name ?? "default"
   const metrics = RetryMetrics.ofPolicy(name)
   // So that a rate sees their first increment.
@@ -61,6 +65,8 @@ export const makePolicy = (where: string, options: Options<never>): Policy => {
     metrics,
     schedule: options.schedule as Policy["schedule"],
     isRetryable: asks(options.while) ?? (() => true),
+    guard: undefined,
+    isFailure: asks(isFailure),
     idempotent: options.idempotent ?? true,
     kind: asks(options.kind) ?? (() => "failure"),
     attemptTimeout: attemptTimeoutOf(options.attemptTimeout),
@@ -106,20 +112,11 @@ export const report = (self: AnyEffect, policy: Policy): Effect.Effect<Report<un
 
 const operation = (self: AnyEffect, policy: Policy, account: Account | undefined): AnyEffect =>
   resolved(policy.budget, (budget) =>
-    resolved(policy.attemptTimeout, (timeout) => {
-      const begun = (restore: Restore) =>
-        Effect.uninterruptible(
-          Effect.withFiberRuntime<unknown, unknown, unknown>((fiber) =>
-            Marks.withCell(fiber, (cell) => new Operation(self, policy, budget, timeout, account, fiber, cell, restore).begin())
-          )
-        )
-      // As `Effect.uninterruptibleMask`, for a third less.
-      const interruptible = begun(Effect.interruptible)
-      const uninterruptible = begun(Effect.uninterruptible)
-      return Effect.withFiberRuntime<unknown, unknown, unknown>((_, { runtimeFlags }) =>
-        RuntimeFlags.interruptible(runtimeFlags) ? interruptible : uninterruptible
+    resolved(policy.attemptTimeout, (timeout) =>
+      masked((fiber, restore) =>
+        Marks.withCell(fiber, (cell) => new Operation(self, policy, budget, timeout, account, fiber, cell, restore).begin())
       )
-    })
+    )
   )
 
 const resolved = <Service>(
@@ -151,6 +148,13 @@ interface Failed {
   readonly cause: Cause.Cause<unknown>
 }
 
+/** What the policy says of a failure: to the retry, to the budget, to the guard. */
+interface Judged {
+  readonly retryable: boolean
+  readonly kind: Kind
+  readonly verdict: Verdict
+}
+
 /**
  * One run of a retry. All of it is uninterruptible but the attempts, the steps of the schedule and the waits, so that whatever
  * has been taken is given back.
@@ -172,8 +176,12 @@ class Operation {
   private attemptStartedAt = 0
   /** Of the attempt that runs: the time it has. */
   private limit = Infinity
+  /** Whether an attempt has been sent: what the budget knows of the operation. */
+  private hasStarted = false
   /** The attempts that reached the wire. */
   private sent = 0
+  /** Of the attempt that runs: what has let it through. */
+  private pass: Pass | undefined
   /** What the budget has granted for the attempt that comes or runs. */
   private permit: Permit | undefined
   /** The last failure that is the dependency's. */
@@ -216,7 +224,6 @@ class Operation {
   private start(): AnyEffect {
     const { deadline } = this.policy
     if (!this.isNested) this.cell.current = this.mark = Handle.open<Marks.Mark>({ attempt: 0 }, this.outerMark)
-    this.budget?.unsafeStarted(this.startedAt)
     if (deadline !== undefined) {
       this.own = Deadline.tighten(Context.get(this.context, Deadline.Deadline), this.startedAt, deadline)
       this.context = Context.add(this.context, Deadline.Deadline, this.own)
@@ -236,11 +243,30 @@ class Operation {
 
   private next(): AnyEffect {
     const now = this.attempt === 0 ? this.startedAt : this.now()
-    if (this.own !== undefined && !DeadlineRule.fits(left(this.own, now), 0, this.minimum(now))) return this.outOfTime()
+    if (!this.hasTime(now)) return this.outOfTime()
     this.attempt++
     this.attemptStartedAt = now
     if (this.mark !== undefined) this.mark.value.attempt = this.attempt
 
+    const { clock, fiber, restore } = this
+    const entered = this.policy.guard?.admit({ fiber, clock, restore, now, patience: left(this.own, now) })
+    if (!Effect.isEffect(entered)) return this.send(entered, now)
+    return Effect.matchCauseEffect(entered, {
+      onSuccess: (pass) => this.send(pass, this.now()),
+      onFailure: (cause) => this.held(cause)
+    })
+  }
+
+  private hasTime(now: number): boolean {
+    return this.own === undefined || DeadlineRule.fits(left(this.own, now), 0, this.minimum(now))
+  }
+
+  private send(pass: Pass | undefined, now: number): AnyEffect {
+    this.pass = pass
+    this.attemptStartedAt = now
+    if (!this.hasTime(now)) return after(this.passed("ignored", now), this.outOfTime())
+    if (!this.hasStarted) this.budget?.unsafeStarted(now)
+    this.hasStarted = true
     const attempt = Telemetry.spanned(this.self, this.fiber, this.policy.name, this.attempt)
     const timeOut = this.timeout?.unsafeLimit(now) ?? Infinity
     const rest = left(this.own, now)
@@ -266,8 +292,18 @@ class Operation {
     this.timeout?.unsafeSucceeded(now - this.attemptStartedAt, now)
     this.settled("success", now)
     this.recorded({ _tag: "Succeeded" }, Option.none(), now)
+    const passed = this.passed("success", now)
     this.ended(this.attempt === 1 ? "succeeded" : "succeeded-after-retry", now)
-    return Effect.succeed(value)
+    return after(passed, Effect.succeed(value))
+  }
+
+  /** The guard has let nothing through. */
+  private held(cause: Cause.Cause<unknown>): AnyEffect {
+    const now = this.now()
+    const failed = this.classified(cause, undefined)
+    if (failed.how !== "refused-locally") return this.stopped(cause, failed)
+    // It waited as long as its deadline allowed.
+    return left(this.own, now) > 0 ? this.gaveUp("refused-locally", failed, now) : this.outOfTime()
   }
 
   private failed(cause: Cause.Cause<unknown>, cutBy: "deadline" | "timed-out" | undefined): AnyEffect {
@@ -278,23 +314,29 @@ class Operation {
       this.last = failed
       Deadline.note(this.deadline(), failed.error)
     }
-    let judged: { readonly retryable: boolean; readonly kind: Kind }
+    let judged: Judged
     try {
       judged = this.judged(failed)
     } catch (defect) {
       this.settled("ignored", now)
-      return this.gaveUp("defect", { how: "defect", error: failed.error, cause: Cause.die(defect) }, now)
+      const died = { how: "defect", error: failed.error, cause: Cause.die(defect) } as const
+      return after(this.passed("ignored", now), this.gaveUp("defect", died, now))
     }
-    const { kind, retryable } = judged
-    if (failed.how === "refused-locally") this.giveBack(now)
-    else this.settled(retryable ? "failure" : "ignored", now)
+    const { kind, retryable, verdict } = judged
+    if (failed.how !== "refused-locally") this.settled(retryable ? "failure" : "ignored", now)
+    return after(
+      this.passed(verdict, now),
+      Effect.suspend(() => this.retried(failed, retryable, kind))
+    )
+  }
 
+  private retried(failed: Failed, retryable: boolean, kind: Kind): AnyEffect {
     const final = Rule.final(failed.how, {
       retryable,
       idempotent: this.policy.idempotent,
       nested: this.isNested
     })
-    if (final !== undefined) return this.gaveUp(final, failed, now)
+    if (final !== undefined) return this.gaveUp(final, failed, this.now())
     return Effect.matchCauseEffect(this.restore(this.step(failed)), {
       onSuccess: (step) => this.decided(step, kind, failed),
       onFailure: (cause) => this.stopped(cause, failed)
@@ -319,11 +361,30 @@ class Operation {
   }
 
   /** What the policy says of a failure; it asks functions of the user, which may throw. */
-  private judged({ error, how }: Failed): { readonly retryable: boolean; readonly kind: Kind } {
-    if (how === "timed-out") return { retryable: true, kind: "timeout" }
-    if (how !== "error" || Option.isNone(error)) return { retryable: false, kind: "failure" }
-    const retryable = this.policy.isRetryable(error.value)
-    return { retryable, kind: retryable ? this.policy.kind(error.value) : "failure" }
+  private judged({ error, how }: Failed): Judged {
+    switch (how) {
+      case "error": {
+        const value = Option.getOrUndefined(error)
+        const retryable = this.policy.isRetryable(value)
+        const isFailure = this.policy.isFailure?.(value) ?? retryable
+        const kind = retryable ? this.policy.kind(value) : "failure"
+        return { retryable, kind, verdict: isFailure ? "failure" : "answered" }
+      }
+      case "timed-out":
+        return { retryable: true, kind: "timeout", verdict: "failure" }
+      case "deadline":
+        return { ...isFinal, verdict: this.hadAllTheTime() ? "failure" : "ignored" }
+      case "defect":
+        return { ...isFinal, verdict: "defect" }
+      default:
+        return { ...isFinal, verdict: "ignored" }
+    }
+  }
+
+  /** Whether the attempt was given the whole deadline of the policy: less of it says nothing of the dependency. */
+  private hadAllTheTime(): boolean {
+    const { deadline = 0 } = this.policy
+    return this.attemptStartedAt === this.startedAt && this.own?.value.expiresAt === this.startedAt + deadline
   }
 
   // decisions
@@ -364,16 +425,13 @@ class Operation {
   private waited(failed: Failed): AnyEffect {
     const now = this.now()
     if (DeadlineRule.fits(left(this.deadline(), now), 0, this.minimum(now))) return this.next()
-    this.giveBack(now)
     return this.gaveUp("deadline", failed, now)
   }
 
   /** Interrupted, or died in a part of the user's, between two attempts. */
   private stopped(cause: Cause.Cause<unknown>, { error }: Failed): AnyEffect {
-    const now = this.now()
-    this.giveBack(now)
     const how = Cause.isInterruptedOnly(cause) ? "interrupted" : "defect"
-    return this.gaveUp(how, { how, error, cause }, now)
+    return this.gaveUp(how, { how, error, cause }, this.now())
   }
 
   private outOfTime(): AnyEffect {
@@ -385,6 +443,7 @@ class Operation {
     // The owner of a deadline around this operation cuts by interruption.
     const reason = why === "interrupted" && left(this.deadline(), now) <= 0 ? "deadline" : why
     this.recorded({ _tag: "GaveUp", reason }, failed.error, now)
+    this.giveBack(now)
     this.ended(why === "interrupted" ? "interrupted" : "failed", now)
     this.policy.metrics.giveUps(reason).unsafeUpdate(1, [])
     // A local refusal says nothing of the dependency; what the dependency said last does.
@@ -431,7 +490,14 @@ class Operation {
     this.permit = undefined
   }
 
-  /** The retry that the budget has granted never reaches the wire. */
+  /** Tells what has let the attempt through how it ended. */
+  private passed(verdict: Verdict, now: number): Effect.Effect<void> | undefined {
+    const { pass } = this
+    this.pass = undefined
+    return pass?.settle(verdict, now - this.attemptStartedAt, now)
+  }
+
+  /** A retry that the budget has granted, if it never reaches the wire. */
   private giveBack(now: number): void {
     if (this.permit !== undefined) this.budget?.unsafeReturned(this.permit, now)
     this.permit = undefined
@@ -443,7 +509,7 @@ class Operation {
       this.cell.current = this.outerMark
     }
     if (this.own !== undefined) Handle.close(this.own)
-    this.budget?.unsafeEnded(now)
+    if (this.hasStarted) this.budget?.unsafeEnded(now)
     this.policy.metrics.operations(outcome).unsafeUpdate(1, [])
     this.policy.metrics.operationDuration.unsafeUpdate((now - this.startedAt) / 1000, [])
   }
@@ -474,6 +540,8 @@ class Operation {
     return observer === undefined ? logged : Effect.zipRight(logged, observer(event))
   }
 }
+
+const isFinal = { retryable: false, kind: "failure" } as const
 
 /** Milliseconds that a deadline leaves. */
 const left = (deadline: Handle.Handle<Deadline.Mark> | undefined, now: number): number =>

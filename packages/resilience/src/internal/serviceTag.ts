@@ -14,13 +14,16 @@ export interface ServiceTag<Self, Id extends string, Service, Options> extends C
 /** `make` throws `InvalidOption` when it is called, so that a wrong value of the configuration is found out under its key. */
 export const serviceTag = <Self, Id extends string, Service, Options>(
   id: Id,
-  make: (options: Options) => Effect.Effect<Service>
+  make: (options: Options) => Effect.Effect<Service, never, unknown>
 ): ServiceTag<Self, Id, Service, Options> =>
   class extends Context.Tag(id)<Self, Service>() {
     static layer(options: Options) {
       return Layer.effect(this, make(options))
     }
     static layerConfig(options: Config.Config.Wrap<NonNullable<Options>>) {
-      return Layer.effect(this, Effect.flatten(fromConfig<NonNullable<Options>, Effect.Effect<Service>>(options, make)))
+      return Layer.effect(
+        this,
+        Effect.flatten(fromConfig<NonNullable<Options>, Effect.Effect<Service, never, unknown>>(options, make))
+      )
     }
   } as unknown as ServiceTag<Self, Id, Service, Options>
