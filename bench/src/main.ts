@@ -1,6 +1,7 @@
 /** Runs a benchmark by its name: `npm run bench -- virtualTime`. */
 const benchmarks: Record<string, () => Promise<unknown>> = {
   outageAmplification: () => import("./outageAmplification.js"),
+  policy: () => import("./policy.js"),
   retry: () => import("./retry.js"),
   sixClients: () => import("./sixClients.js"),
   sixClientsParts: () => import("./sixClientsParts.js"),

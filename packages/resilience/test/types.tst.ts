@@ -9,12 +9,13 @@ import {
   CircuitBreaker,
   Deadline,
   type LocalRefusal,
+  Policy,
   Retry,
   RetryBudget,
   type RetryScope
 } from "@breakwater/resilience"
 import { Backoff, Jitter, Limit, RetryAfter } from "@breakwater/schedule"
-import { Config, type ConfigError, type Duration, type Effect, type Layer, Schedule } from "effect"
+import { Config, type ConfigError, type Duration, Effect, type Layer, Schedule } from "effect"
 import { describe, expect, test } from "tstyche"
 
 interface ApiError {
@@ -177,5 +178,68 @@ describe("a schedule with a budget", () => {
       Schedule.Schedule<Duration.Duration, ApiError>
     >()
     expect(call.pipe(RetryBudget.track(budget))).type.toBe<Effect.Effect<string, ApiError, Http>>()
+  })
+})
+
+describe("a policy", () => {
+  class Payments extends Policy.Tag("Payments")<Payments, ApiError>() {}
+  class Tenants extends Policy.KeyedTag("Tenants")<Tenants, ApiError>() {}
+  class PaymentsBreaker extends CircuitBreaker.Tag("PaymentsBreaker")<PaymentsBreaker>() {}
+
+  type Refused = LocalRefusal.CircuitOpen | LocalRefusal.BulkheadFull | LocalRefusal.Throttled
+  type Failed =
+    ApiError | AttemptTimeout.AttemptTimedOut | Deadline.DeadlineExceeded<ApiError | AttemptTimeout.AttemptTimedOut> | Refused
+
+  test("adds its errors and keeps the rest, in both call styles", () => {
+    const policy = {} as Policy.Policy<ApiError>
+    expect(Policy.protect(call, policy)).type.toBe<Effect.Effect<string, Failed, Http>>()
+    expect(call.pipe(Policy.protect(policy))).type.toBe<Effect.Effect<string, Failed, Http>>()
+    expect(call.pipe(Policy.report(policy))).type.toBe<Effect.Effect<Retry.Report<string, Failed>, never, Http>>()
+    expect(call.pipe(Payments.protect)).type.toBe<Effect.Effect<string, Failed, Http | Payments>>()
+    expect(call.pipe(Tenants.protect("a"))).type.toBe<Effect.Effect<string, Failed, Http | Tenants>>()
+    expect(Tenants.protect(call, "a")).type.toBe<Effect.Effect<string, Failed, Http | Tenants>>()
+  })
+
+  test("protects only what fails with its errors", () => {
+    const other = {} as Effect.Effect<number, "other">
+    expect(Payments.protect).type.not.toBeCallableWith(other)
+    expect(Tenants.protect).type.not.toBeCallableWith(other, "a")
+    expect(Policy.protect(Effect.succeed(1), {} as Policy.Policy<ApiError>)).type.toBe<
+      Effect.Effect<
+        number,
+        AttemptTimeout.AttemptTimedOut | Deadline.DeadlineExceeded<AttemptTimeout.AttemptTimedOut> | Refused
+      >
+    >()
+    expect(Policy.protect).type.not.toBeCallableWith(other, {} as Policy.Policy<ApiError>)
+  })
+
+  test("is for the errors that its options look at", () => {
+    expect(Policy.make({ schedule })).type.toBe<Effect.Effect<Policy.Policy<unknown>>>()
+    expect(Policy.make({ isFailure: (error: ApiError) => error.status >= 500 })).type.toBe<
+      Effect.Effect<Policy.Policy<ApiError>>
+    >()
+    expect(Policy.make({ schedule: RetryAfter.respect(schedule, { of }) })).type.toBe<Effect.Effect<Policy.Policy<ApiError>>>()
+  })
+
+  test("needs the services it is given", () => {
+    expect(Payments.layer({ schedule, while: (error) => error.status >= 500 })).type.toBe<Layer.Layer<Payments>>()
+    expect(Payments.layer({ budget: PaymentsBudget, breaker: PaymentsBreaker })).type.toBe<
+      Layer.Layer<Payments, never, PaymentsBudget | PaymentsBreaker>
+    >()
+    expect(Tenants.layer({ budget: PaymentsBudget }, { maxKeys: 10 })).type.toBe<Layer.Layer<Tenants, never, PaymentsBudget>>()
+    expect(Policy.make({ breaker: CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(1) }) })).type.toBe<
+      Effect.Effect<Policy.Policy<unknown>>
+    >()
+  })
+
+  test("fails only from the configuration", () => {
+    expect(
+      Payments.layerConfig({
+        schedule: Config.succeed(schedule),
+        attemptTimeout: Config.duration("TIMEOUT"),
+        bulkhead: { permits: Config.integer("PERMITS"), queue: Config.succeed(10) }
+      })
+    ).type.toBe<Layer.Layer<Payments, ConfigError.ConfigError>>()
+    expect(Payments.layerConfig).type.not.toBeCallableWith({ bulkhead: { permits: Config.string("PERMITS") } })
   })
 })
