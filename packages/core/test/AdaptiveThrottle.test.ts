@@ -93,7 +93,7 @@ describe("laws", () => {
 
   it("is the formula over all that was wanted and accepted in the tenths that count", () => {
     fc.assert(
-      fc.property(options, fc.array(happening, { maxLength: 60 }), ({ maxProbability, multiplier, window }, happenings) => {
+      fc.property(options, fc.array(happening, { maxLength: 60, size: "max" }), ({ maxProbability, multiplier, window }, happenings) => {
         const rules = AdaptiveThrottle.make({ multiplier, window, maxProbability })
         const history: Array<{ readonly at: number; readonly accepted: boolean }> = []
         const expected = (now: number): number => {

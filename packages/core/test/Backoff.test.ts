@@ -64,7 +64,7 @@ describe("Backoff", () => {
       FastCheck.property(
         FastCheck.integer({ min: 1, max: 1e6 }),
         FastCheck.oneof(FastCheck.integer({ min: 0, max: 1e9 }), FastCheck.constant(Infinity)),
-        FastCheck.array(unit, { minLength: 1, maxLength: 60 }),
+        FastCheck.array(unit, { minLength: 1, maxLength: 60, size: "max" }),
         (base, above, draws) => {
           const { cap, initial, most, next } = Backoff.decorrelated({ base, cap: base + above })
           draws.reduce((previous, random) => {

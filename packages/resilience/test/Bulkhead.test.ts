@@ -402,7 +402,7 @@ describe("laws", () => {
           queue: fc.constantFrom(0, 1, 2, 5, Infinity),
           maxWait: fc.constantFrom(1, 3, 5, Duration.infinity)
         }),
-        fc.array(happening, { maxLength: 40 }),
+        fc.array(happening, { maxLength: 40, size: "max" }),
         fc.integer({ min: 0, max: 1000 }),
         (options, happenings, seed) => {
           const program = Effect.gen(function* () {

@@ -94,7 +94,7 @@ describe("what holds for any arrivals?", () => {
       takes: FastCheck.nat(6),
       patience: FastCheck.option(FastCheck.integer({ min: 1, max: 8 }), { nil: Infinity })
     }),
-    { maxLength: 30 }
+    { maxLength: 30, size: "max" }
   ).map((all) => all.sort((a, b) => a.at - b.at).map(({ at, patience, takes }) => job(at, takes, at + patience)))
   const servers = FastCheck.integer({ min: 1, max: 4 })
 

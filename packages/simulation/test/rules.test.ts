@@ -6,7 +6,8 @@ import * as OptimisticLock from "../src/internal/optimisticLock.js"
 
 /** Starts and how long they take, in order of time. */
 const starts = FastCheck.array(FastCheck.record({ at: FastCheck.nat(60), takes: FastCheck.integer({ min: 1, max: 20 }) }), {
-  maxLength: 25
+  maxLength: 25,
+  size: "max"
 }).map((all) => all.sort((a, b) => a.at - b.at))
 
 const slots = FastCheck.integer({ min: 1, max: 4 })

@@ -27,7 +27,7 @@ describe("SleepQueue", () => {
       { weight: 3, arbitrary: FastCheck.constant("next" as const) }
     )
     FastCheck.assert(
-      FastCheck.property(FastCheck.array(command, { maxLength: 200 }), (commands) => {
+      FastCheck.property(FastCheck.array(command, { maxLength: 200, size: "max" }), (commands) => {
         const queue = new SleepQueue()
         let model: Array<{ readonly until: number; readonly order: number; readonly over: { done: boolean } }> = []
         let order = 0
