@@ -19,11 +19,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type * as Layer from "effect/Layer"
+import * as Internal from "./internal/attemptTimeout.js"
 import { limited } from "./internal/limited.js"
 import { limitOption } from "./internal/limitOption.js"
 import * as Monotonic from "./internal/monotonic.js"
 import { serviceTag } from "./internal/serviceTag.js"
-import { stackless } from "./internal/stackless.js"
 
 // -----------------------------------------------------------------------------
 // models and options
@@ -33,7 +33,7 @@ import { stackless } from "./internal/stackless.js"
  * @category models
  * @since 0.1.0
  */
-export const TypeId: TypeId = "~@breakwater/resilience/AttemptTimeout"
+export const TypeId: TypeId = Internal.TypeId
 
 /**
  * @category models
@@ -90,10 +90,6 @@ export class AttemptTimedOut extends Data.TaggedError("AttemptTimedOut")<{
     return `The attempt did not end within ${Duration.format(this.limit)}`
   }
 }
-
-/** @internal */
-export const timedOut = (millis: number): AttemptTimedOut =>
-  stackless(() => new AttemptTimedOut({ limit: Duration.millis(millis) }))
 
 // -----------------------------------------------------------------------------
 // make
@@ -160,10 +156,6 @@ const unsafeAdaptive = (options: AdaptiveOptions): AttemptTimeout => {
     unsafeCut: (limit, now) => rule.cut(limit, now)
   }
 }
-
-/** @internal */
-export const isAttemptTimeout = (input: unknown): input is AttemptTimeout =>
-  typeof input === "object" && input !== null && TypeId in input
 
 // -----------------------------------------------------------------------------
 // layers
@@ -234,7 +226,7 @@ export const timeout: {
     limit: Duration.DurationInput | AttemptTimeout
   ): Effect.Effect<A, E | AttemptTimedOut, R>
 } = dual(2, <A, E, R>(self: Effect.Effect<A, E, R>, limit: Duration.DurationInput | AttemptTimeout) => {
-  const timeout = isAttemptTimeout(limit) ? limit : fixed(limit)
+  const timeout = Internal.isAttemptTimeout(limit) ? limit : fixed(limit)
   return Effect.uninterruptibleMask((restore) =>
     Effect.withFiberRuntime<A, E | AttemptTimedOut, R>((fiber) => {
       const clock = Monotonic.clockOf(fiber)
@@ -250,7 +242,7 @@ export const timeout: {
           }
           if (!cut || !Cause.isInterruptedOnly(exit.cause)) return exit
           timeout.unsafeCut(millis, now)
-          return Effect.fail(timedOut(millis))
+          return Effect.fail(Internal.timedOut(millis))
         }
       )
     })

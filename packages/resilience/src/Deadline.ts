@@ -23,23 +23,11 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
+import * as Marks from "./internal/deadlineMarks.js"
 import * as Handle from "./internal/handle.js"
 import { limited } from "./internal/limited.js"
 import { limitOption } from "./internal/limitOption.js"
 import * as Monotonic from "./internal/monotonic.js"
-import { stackless } from "./internal/stackless.js"
-
-// -----------------------------------------------------------------------------
-// models
-// -----------------------------------------------------------------------------
-
-/** @internal */
-export interface Mark {
-  /** Monotonic milliseconds; `Infinity` for no limit. */
-  readonly expiresAt: number
-  /** What failed last inside, so that the deadline does not hide it. */
-  lastError: Option.Option<unknown>
-}
 
 // -----------------------------------------------------------------------------
 // errors
@@ -64,10 +52,6 @@ export class DeadlineExceeded<E = unknown> extends Data.TaggedError("DeadlineExc
   }
 }
 
-/** @internal */
-export const exceeded = <E>(lastError: Option.Option<E>): DeadlineExceeded<E> =>
-  stackless(() => new DeadlineExceeded<E>({ lastError }))
-
 // -----------------------------------------------------------------------------
 // service
 // -----------------------------------------------------------------------------
@@ -79,24 +63,8 @@ export const exceeded = <E>(lastError: Option.Option<E>): DeadlineExceeded<E> =>
  * @since 0.1.0
  */
 export class Deadline extends Context.Reference<Deadline>()("@breakwater/resilience/Deadline", {
-  defaultValue: (): Handle.Handle<Mark> | undefined => undefined
+  defaultValue: (): Handle.Handle<Marks.Mark> | undefined => undefined
 }) {}
-
-/** @internal */
-export const tighten = (outer: Handle.Handle<Mark> | undefined, now: number, millis: number): Handle.Handle<Mark> => {
-  const around = Handle.current(outer)
-  const expiresAt = Math.min(now + millis, around?.value.expiresAt ?? Infinity)
-  return Handle.open<Mark>({ expiresAt, lastError: Option.none() }, around)
-}
-
-/**
- * Tells every deadline around what has failed.
- *
- * @internal
- */
-export const note = (handle: Handle.Handle<Mark> | undefined, error: Option.Option<unknown>): void => {
-  for (let around = handle; around !== undefined; around = around.outer) around.value.lastError = error
-}
 
 // -----------------------------------------------------------------------------
 // getters
@@ -132,7 +100,7 @@ export const remaining: Effect.Effect<Option.Option<Duration.Duration>> = Effect
  * @since 0.1.0
  */
 export const check: Effect.Effect<void, DeadlineExceeded<never>> = Effect.flatMap(left, (millis) =>
-  millis > 0 ? Effect.void : Effect.fail(exceeded<never>(Option.none()))
+  millis > 0 ? Effect.void : Effect.fail(Marks.exceeded<never>(Option.none()))
 )
 
 /**
@@ -226,9 +194,9 @@ const cutAfter = <A, E, R>(self: Effect.Effect<A, E, R>, millis: number): Effect
     Effect.withFiberRuntime<A, E | DeadlineExceeded<E>, R>((fiber) => {
       const context = fiber.currentContext
       const now = Monotonic.unsafeNow(Monotonic.clockOf(fiber))
-      const handle = tighten(Context.get(context, Deadline), now, millis)
+      const handle = Marks.tighten(Context.get(context, Deadline), now, millis)
       const { expiresAt } = handle.value
-      if (expiresAt <= now) return Effect.fail(exceeded<E>(Option.none()))
+      if (expiresAt <= now) return Effect.fail(Marks.exceeded<E>(Option.none()))
       return limited(self, expiresAt - now, restore, Context.add(context, Deadline, handle)).pipe(
         Effect.ensuring(Effect.sync(() => Handle.close(handle))),
         Effect.flatMap(({ cut, exit }) => (cut ? outOfTime(exit, handle.value) : exit))
@@ -237,9 +205,9 @@ const cutAfter = <A, E, R>(self: Effect.Effect<A, E, R>, millis: number): Effect
   )
 
 /** Of an effect that was cut: what it failed with last, or what failed last inside of it, is what the deadline tells. */
-const outOfTime = <A, E>(exit: Exit.Exit<A, E>, mark: Mark): Effect.Effect<A, E | DeadlineExceeded<E>> => {
+const outOfTime = <A, E>(exit: Exit.Exit<A, E>, mark: Marks.Mark): Effect.Effect<A, E | DeadlineExceeded<E>> => {
   if (exit._tag === "Success") return exit
   const own = Cause.failureOption(exit.cause)
   if (Option.isNone(own) && !Cause.isInterruptedOnly(exit.cause)) return exit
-  return Effect.fail(exceeded(Option.orElse(own, () => mark.lastError as Option.Option<E>)))
+  return Effect.fail(Marks.exceeded(Option.orElse(own, () => mark.lastError as Option.Option<E>)))
 }

@@ -20,7 +20,6 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Handle from "./internal/handle.js"
 import * as Marks from "./internal/retryMarks.js"
-import { stackless } from "./internal/stackless.js"
 
 // -----------------------------------------------------------------------------
 // models
@@ -57,9 +56,6 @@ export class NestedRetry extends Data.TaggedError("NestedRetry")<{
     return `The retry of "${this.policy}" runs inside another retry, which would multiply its attempts; retry in one place only`
   }
 }
-
-/** @internal */
-export const nestedRetry = (policy: string): NestedRetry => stackless(() => new NestedRetry({ policy }))
 
 // -----------------------------------------------------------------------------
 // getters

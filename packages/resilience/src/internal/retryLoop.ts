@@ -17,6 +17,8 @@ import type { Kind, Permit, RetryBudget } from "../RetryBudget.js"
 import * as RetryMetrics from "../RetryMetrics.js"
 import * as RetryScope from "../RetryScope.js"
 import { after, type Guard, type Pass, type Verdict } from "./guard.js"
+import * as AttemptTimeouts from "./attemptTimeout.js"
+import * as DeadlineMarks from "./deadlineMarks.js"
 import * as Handle from "./handle.js"
 import { limited } from "./limited.js"
 import { masked, type Restore } from "./masked.js"
@@ -24,6 +26,7 @@ import { limitOption } from "./limitOption.js"
 import * as Monotonic from "./monotonic.js"
 import * as Marks from "./retryMarks.js"
 import { sleep } from "./sleep.js"
+import { stackless } from "./stackless.js"
 import * as Telemetry from "./telemetry.js"
 
 // -----------------------------------------------------------------------------
@@ -85,7 +88,7 @@ export const makePolicy = (where: string, options: Options<never>, isFailure?: (
 const asks = <A>(f: ((error: never) => A) | undefined) => f as ((error: unknown) => A) | undefined
 
 const attemptTimeoutOf = (input: Options<never>["attemptTimeout"]): Policy["attemptTimeout"] =>
-  input === undefined || Effect.isEffect(input) || AttemptTimeout.isAttemptTimeout(input) ? input : AttemptTimeout.fixed(input)
+  input === undefined || Effect.isEffect(input) || AttemptTimeouts.isAttemptTimeout(input) ? input : AttemptTimeout.fixed(input)
 
 /** In both call styles; given the options alone, they are checked once for all effects. */
 export const combinator =
@@ -168,7 +171,7 @@ class Operation {
   /** Whether a caller further out retries, so that this operation must not. */
   private isNested = false
   /** The deadline of this operation, which cuts attempts. */
-  private own: Handle.Handle<Deadline.Mark> | undefined
+  private own: Handle.Handle<DeadlineMarks.Mark> | undefined
   /** What the attempts run in. */
   private context: Context.Context<never>
 
@@ -213,7 +216,7 @@ class Operation {
     this.isNested = nesting === "single-attempt"
     switch (nesting) {
       case "fail":
-        return Effect.fail(RetryScope.nestedRetry(name))
+        return Effect.fail(stackless(() => new RetryScope.NestedRetry({ policy: name })))
       case "warn":
         return Effect.flatMap(Telemetry.warnOfNesting(name), () => this.start())
       default:
@@ -225,7 +228,7 @@ class Operation {
     const { deadline } = this.policy
     if (!this.isNested) this.cell.current = this.mark = Handle.open<Marks.Mark>({ attempt: 0 }, this.outerMark)
     if (deadline !== undefined) {
-      this.own = Deadline.tighten(Context.get(this.context, Deadline.Deadline), this.startedAt, deadline)
+      this.own = DeadlineMarks.tighten(Context.get(this.context, Deadline.Deadline), this.startedAt, deadline)
       this.context = Context.add(this.context, Deadline.Deadline, this.own)
     }
     // The first attempt is no iteration of whatever retries or repeats around.
@@ -312,7 +315,7 @@ class Operation {
     if (failed.how === "timed-out") this.timeout?.unsafeCut(this.limit, now)
     if (failed.how === "error" || failed.how === "timed-out") {
       this.last = failed
-      Deadline.note(this.deadline(), failed.error)
+      DeadlineMarks.note(this.deadline(), failed.error)
     }
     let judged: Judged
     try {
@@ -348,10 +351,10 @@ class Operation {
     const interrupted = Cause.isInterruptedOnly(cause)
     if (cutBy === "deadline" && (interrupted || Option.isSome(error))) {
       const known = Option.orElse(error, () => this.last?.error ?? Option.none())
-      return { how: "deadline", error: known, cause: Cause.fail(Deadline.exceeded(known)) }
+      return { how: "deadline", error: known, cause: Cause.fail(DeadlineMarks.exceeded(known)) }
     }
     if (cutBy === "timed-out" && interrupted) {
-      const timedOut = AttemptTimeout.timedOut(this.limit)
+      const timedOut = AttemptTimeouts.timedOut(this.limit)
       return { how: "timed-out", error: Option.some(timedOut), cause: Cause.fail(timedOut) }
     }
     // One that could not be interrupted tells of the cut too; its own failure is what counts.
@@ -436,7 +439,7 @@ class Operation {
 
   private outOfTime(): AnyEffect {
     const error = this.last?.error ?? Option.none()
-    return this.gaveUp("deadline", { how: "deadline", error, cause: Cause.fail(Deadline.exceeded(error)) }, this.now())
+    return this.gaveUp("deadline", { how: "deadline", error, cause: Cause.fail(DeadlineMarks.exceeded(error)) }, this.now())
   }
 
   private gaveUp(why: RetryObserver.Reason, failed: Failed, now: number): AnyEffect {
@@ -471,7 +474,7 @@ class Operation {
   // time
 
   /** What retries must fit: the deadline of this operation, or the one around it, whose owner cuts. */
-  private deadline(): Handle.Handle<Deadline.Mark> | undefined {
+  private deadline(): Handle.Handle<DeadlineMarks.Mark> | undefined {
     return this.own ?? Handle.current(Context.get(this.context, Deadline.Deadline))
   }
 
@@ -544,7 +547,7 @@ class Operation {
 const isFinal = { retryable: false, kind: "failure" } as const
 
 /** Milliseconds that a deadline leaves. */
-const left = (deadline: Handle.Handle<Deadline.Mark> | undefined, now: number): number =>
+const left = (deadline: Handle.Handle<DeadlineMarks.Mark> | undefined, now: number): number =>
   deadline === undefined ? Infinity : deadline.value.expiresAt - now
 
 const errorOf = ({ error }: Failed): unknown => Option.getOrUndefined(error)
