@@ -121,7 +121,7 @@ class Registry<Key, Service> implements Keyed<Key, Service> {
  *   const breakers = yield* Keyed.make<string, CircuitBreaker.CircuitBreaker>(
  *     CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(1) })
  *   )
- *   const call = (host: string) => breakers.use(host, CircuitBreaker.execute(Effect.fail("down")))
+ *   const call = (host: string) => breakers.use(host, (breaker) => CircuitBreaker.execute(Effect.fail("down"), breaker))
  *   return [yield* Effect.flip(call("a")), yield* Effect.flip(call("b"))]
  * })
  * console.log(await Effect.runPromise(program)) // [ 'down', 'down' ]
@@ -173,7 +173,7 @@ export interface TagClass<Self, Id extends string, Key, Service> extends Context
  *
  * declare const search: (words: string) => Effect.Effect<ReadonlyArray<string>, "unavailable">
  *
- * const program = Tenants.use("tenant 7", Bulkhead.withPermit(search("breakwater")))
+ * const program = Tenants.use("tenant 7", (bulkhead) => Bulkhead.withPermit(search("breakwater"), bulkhead))
  *
  * const runnable = Effect.provide(program, Tenants.layer(Bulkhead.make({ permits: 10, queue: 20 }), { maxKeys: 10_000 }))
  * ```

@@ -357,10 +357,11 @@ export interface TagClass<Self, Id extends string, E> extends Context.TagClass<S
  *
  * declare const charge: (order: string) => Effect.Effect<string, ApiError>
  *
- * const program = charge("order 7").pipe(
- *   Payments.protect,
- *   Effect.catchTag("CircuitOpen", () => Effect.succeed("accepted, to be charged later"))
- * )
+ * const program = (order: string) =>
+ *   charge(order).pipe(
+ *     Payments.protect,
+ *     Effect.catchTag("CircuitOpen", () => Effect.succeed("accepted, to be charged later"))
+ *   )
  *
  * const schedule = Backoff.exponential({ base: "100 millis" }).pipe(Jitter.full, Limit.attempts(3))
  *
