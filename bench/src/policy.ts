@@ -159,7 +159,8 @@ await bytesOf(
   10_000,
   making(CircuitBreaker.failureRate({ threshold: 0.5, window: { calls: 100 }, minimumCalls: 10 }))
 )
-await bytesOf("bulkhead", 10_000, () => Effect.runSync(Bulkhead.make({ permits: 10, queue: 10 })))
+const makeBulkhead = Bulkhead.make({ permits: 10, queue: 10 })
+await bytesOf("bulkhead", 10_000, () => Effect.runSync(makeBulkhead))
 const keys = Effect.runSync(
   Keyed.make<number, CircuitBreaker.CircuitBreaker>(CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(5) }), {
     maxKeys: 10_000
