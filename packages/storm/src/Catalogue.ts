@@ -3,9 +3,11 @@
  *
  * @since 0.1.0
  */
+import * as BreakerStorms from "./BreakerStorms.js"
 import * as ClosedForms from "./ClosedForms.js"
 import * as SixClients from "./SixClients.js"
 import type { Storm } from "./Storm.js"
+import * as TokenBuckets from "./TokenBuckets.js"
 
 // -----------------------------------------------------------------------------
 // catalogue
@@ -37,7 +39,9 @@ export const make = (
   SixClients.fullJitterManySeeds,
   ...SixClients.otherJitters({ replicas: options.replicas ?? 5000 }),
   ...SixClients.largerCrowds({ replicas: options.replicas ?? 2000 }),
-  ...ClosedForms.storms
+  ...ClosedForms.storms,
+  ...TokenBuckets.storms,
+  ...BreakerStorms.storms
 ]
 
 /**

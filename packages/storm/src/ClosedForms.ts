@@ -8,7 +8,8 @@
  */
 import { AdaptiveThrottle, Retry, RetryBudget } from "@breakwater/resilience"
 import { Backoff, Limit } from "@breakwater/schedule"
-import { Clients, Scenario, Service, Trace } from "@breakwater/simulation"
+import type { Scenario} from "@breakwater/simulation";
+import { Clients, Service, Trace } from "@breakwater/simulation"
 import * as Effect from "effect/Effect"
 import { pipe } from "effect/Function"
 import type * as Schedule from "effect/Schedule"
@@ -33,20 +34,10 @@ const retrying = (count: number) => Retry.retry({ schedule: attempts(count), log
 const sharing = (ledger: RetryBudget.Ledger): Scenario.Scenario["client"] =>
   Effect.map(RetryBudget.make(ledger), (budget): Scenario.Client => Retry.retry({ schedule: attempts(3), budget, log: false }))
 
-interface Described extends Pick<Storm.Storm, "id" | "title" | "lesson" | "policy" | "figures" | "source"> {
-  readonly service?: Service.Service
-  readonly clients: Clients.Clients
-  readonly client: Scenario.Scenario["client"]
-  readonly until?: Scenario.Scenario["until"] | `${number} seconds`
-}
+type Described = Omit<Storm.OnceOptions, "service" | "until"> & Partial<Pick<Storm.OnceOptions, "service" | "until">>
 
-/** One run says it all. */
-const storm = ({ client, clients, service = down, until = "60 seconds", ...described }: Described): Storm.Storm => ({
-  ...described,
-  scenario: Scenario.make({ name: described.title, service, clients, client, until }),
-  seed: 1,
-  replicas: 0
-})
+/** Down, for as long as anybody asks. */
+const storm = (described: Described): Storm.Storm => Storm.once({ service: down, until: "60 seconds", ...described })
 
 const total = ({ summary }: Storm.Outcome) => summary.attempts
 const load = ({ summary }: Storm.Outcome) => summary.amplification

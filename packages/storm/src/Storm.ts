@@ -3,7 +3,8 @@
  *
  * @since 0.1.0
  */
-import { type Scenario, Simulation, Summary, type Trace, type VirtualTime } from "@breakwater/simulation"
+import { Scenario, Simulation, Summary, type Trace, type VirtualTime } from "@breakwater/simulation"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 // -----------------------------------------------------------------------------
@@ -72,6 +73,37 @@ export interface Checked {
   /** Whether every figure came out. */
   readonly holds: boolean
 }
+
+// -----------------------------------------------------------------------------
+// make
+// -----------------------------------------------------------------------------
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface OnceOptions
+  extends Pick<Storm, "id" | "title" | "lesson" | "policy" | "figures" | "source">, Omit<Scenario.Scenario, "name" | "until"> {
+  readonly until: Duration.DurationInput
+}
+
+/**
+ * A storm that one run says all about: its scenario bears its title, its seed is 1.
+ *
+ * @category make
+ * @since 0.1.0
+ */
+export const once = ({ figures, id, lesson, policy, source, title, ...scenario }: OnceOptions): Storm => ({
+  id,
+  title,
+  lesson,
+  policy,
+  figures,
+  source,
+  scenario: Scenario.make({ ...scenario, name: title }),
+  seed: 1,
+  replicas: 0
+})
 
 // -----------------------------------------------------------------------------
 // figures

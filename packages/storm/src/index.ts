@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+export * as BreakerStorms from "./BreakerStorms.js"
 export * as Catalogue from "./Catalogue.js"
 export * as Charts from "./Charts.js"
 export * as ClosedForms from "./ClosedForms.js"
@@ -10,3 +11,4 @@ export * as HtmlReport from "./HtmlReport.js"
 export * as SixClients from "./SixClients.js"
 export * as Storm from "./Storm.js"
 export * as TextReport from "./TextReport.js"
+export * as TokenBuckets from "./TokenBuckets.js"

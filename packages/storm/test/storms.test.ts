@@ -3,7 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parseHTML } from "linkedom"
 
-const check = (storm: Storm.Storm) => Effect.runPromise(Storm.check(storm))
+const known = new Map<Storm.Storm, Promise<Storm.Checked>>()
+
+/** Each storm is run once, however many questions are asked about it. */
+const check = (storm: Storm.Storm): Promise<Storm.Checked> => {
+  const checked = known.get(storm) ?? Effect.runPromise(Storm.check(storm))
+  known.set(storm, checked)
+  return checked
+}
 
 const once = Catalogue.storms.filter(({ replicas }) => replicas === 0)
 
