@@ -5,6 +5,7 @@
  */
 import * as BreakerStorms from "./BreakerStorms.js"
 import * as ClosedForms from "./ClosedForms.js"
+import * as Metastable from "./Metastable.js"
 import * as SixClients from "./SixClients.js"
 import type { Storm } from "./Storm.js"
 import * as TokenBuckets from "./TokenBuckets.js"
@@ -40,6 +41,7 @@ export const make = (
   ...SixClients.otherJitters({ replicas: options.replicas ?? 5000 }),
   ...SixClients.largerCrowds({ replicas: options.replicas ?? 2000 }),
   ...ClosedForms.storms,
+  ...Metastable.storms,
   ...TokenBuckets.storms,
   ...BreakerStorms.storms
 ]

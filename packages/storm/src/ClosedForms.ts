@@ -8,7 +8,7 @@
  */
 import { AdaptiveThrottle, Retry, RetryBudget } from "@breakwater/resilience"
 import { Backoff, Limit } from "@breakwater/schedule"
-import type { Scenario} from "@breakwater/simulation";
+import type { Scenario } from "@breakwater/simulation"
 import { Clients, Service, Trace } from "@breakwater/simulation"
 import * as Effect from "effect/Effect"
 import { pipe } from "effect/Function"

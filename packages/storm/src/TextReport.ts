@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { Distribution } from "@breakwater/simulation"
+import { Distribution, type Summary } from "@breakwater/simulation"
 import Table from "cli-table3"
 import type { Checked, Figure, Outcome } from "./Storm.js"
 
@@ -33,7 +33,7 @@ export const overview = (
     return {
       attempts: String(summary.attempts),
       succeeded: `${summary.succeeded} of ${summary.operations}`,
-      recovery: summary.allSucceededAt === undefined ? "none" : `${summary.allSucceededAt} ms`
+      recovery: recoveryOf(summary)
     }
   }
   const attempts = replicas.map((run) => run.attempts)
@@ -43,6 +43,12 @@ export const overview = (
     succeeded: `all in ${((100 * recoveries.length) / replicas.length).toFixed(1)} %`,
     recovery: recoveries.length === 0 ? "none" : `median ${Math.round(Distribution.quantile(recoveries, 0.5))} ms`
   }
+}
+
+/** When all had succeeded, or how long after its disturbance a run was well again. */
+const recoveryOf = ({ allSucceededAt, recovery }: Summary.Summary): string => {
+  if (allSucceededAt !== undefined) return `${allSucceededAt} ms`
+  return recovery?._tag === "Recovered" ? `${recovery.after} ms after` : "none"
 }
 
 // -----------------------------------------------------------------------------

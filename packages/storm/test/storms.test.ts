@@ -59,7 +59,7 @@ describe("a figure that does not come out", () => {
 })
 
 describe("the text report", () => {
-  it("fits a terminal of 120 columns and has no colour codes where it was told so", async () => {
+  it("fits a terminal of 120 columns and has no colour codes where it was told so", { timeout: 120_000 }, async () => {
     const checked = await Promise.all(once.map(check))
     const lines = TextReport.table(checked, { colours: false }).split("\n")
     assert.isTrue(lines.every((line) => line.length <= 120 && !line.includes("\u001b")))
