@@ -10,7 +10,7 @@
  * | deadline         | bounds all attempts, the waits between them and the wait for a permit                           |
  * | nesting guard    | inside of another retry there is one attempt, which still has to pass everything further in    |
  * | retry            | asks everything further in anew for each attempt, the budget last before it waits               |
- * | throttle         | also counts what the breaker and the bulkhead refuse as not sent                                |
+ * | throttle         | sees what the dependency answers to each attempt; what is refused further in is not its business  |
  * | breaker          | sees every attempt, so that it opens after as many failures as it says                          |
  * | bulkhead         | holds a permit for an attempt, and not while the retry waits                                    |
  * | attempt time-out | is of the call alone: waiting for a permit is no slowness of the dependency                     |

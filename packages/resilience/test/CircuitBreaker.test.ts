@@ -226,6 +226,17 @@ describe("by hand", () => {
     assert.deepStrictEqual(run(program), [Infinity, "through", "Disabled"])
   })
 
+  it("tells no change where there is none: isolated twice, reset while it is closed", () => {
+    const program = Effect.gen(function* () {
+      const breaker = yield* CircuitBreaker.make(one)
+      const told = yield* Effect.fork(Stream.runCollect(Stream.take(breaker.transitions, 2)))
+      yield* Effect.sleep(1)
+      for (const act of [breaker.reset, breaker.isolate, breaker.isolate, breaker.reset]) yield* act
+      return Chunk.toReadonlyArray(yield* Fiber.join(told)).map(({ from, to }) => `${from} ${to}`)
+    })
+    assert.deepStrictEqual(run(program), ["Closed Isolated", "Isolated Closed"])
+  })
+
   it("tells its transitions, those that time has brought when somebody looks", () => {
     const program = Effect.gen(function* () {
       const breaker = yield* CircuitBreaker.make(one)

@@ -174,6 +174,32 @@ describe("the order of the parts", () => {
     assert.deepStrictEqual(run(program), ["BulkheadFull", "success", "Closed"])
   })
 
+  it("breaker around bulkhead: what waits for a permit is not sent when the breaker has opened meanwhile", () => {
+    const { call, calls } = scripted([{ takes: 10, fails: "down" }])
+    const program = Effect.gen(function* () {
+      const policy = yield* Policy.make({ ...quiet, bulkhead: { permits: 1, queue: 4 }, breaker: opensAfter(1) })
+      const all = Array.from({ length: 5 }, () => Effect.exit(Policy.protect(call, policy)))
+      const exits = yield* Effect.all(all, { concurrency: "unbounded" })
+      const bulkhead = some(policy.bulkhead)
+      return [exits.map(tagOf), yield* bulkhead.running, yield* bulkhead.waiting]
+    })
+    const open = "CircuitOpen"
+    assert.deepStrictEqual(run(program), [["down", open, open, open, open], 0, 0])
+    assert.strictEqual(calls.length, 1)
+  })
+
+  it("breaker around bulkhead: a probe that waits for a permit is still the probe", () => {
+    const program = Effect.gen(function* () {
+      const policy = yield* Policy.make({ ...quiet, bulkhead: { permits: 1, queue: 1 }, breaker: opensAfter(1) })
+      yield* Effect.exit(Policy.protect(Effect.fail("down"), policy))
+      yield* Effect.sleep("1 second")
+      yield* Effect.fork(Bulkhead.withPermit(Effect.sleep(10), some(policy.bulkhead)))
+      yield* Effect.yieldNow()
+      return [yield* Policy.protect(Effect.succeed("probed"), policy), yield* some(policy.breaker).state]
+    })
+    assert.deepStrictEqual(run(program), ["probed", "Closed"])
+  })
+
   it("retry around bulkhead: a permit is of an attempt, and free while the retry waits", () => {
     const program = Effect.gen(function* () {
       const schedule = Backoff.constant({ delay: "100 millis" }).pipe(Limit.attempts(2))

@@ -138,6 +138,7 @@ class Breaker implements CircuitBreaker, Guard<CircuitOpen> {
 
   private passFor(ticket: Rule.Ticket): Pass {
     return {
+      recalled: (now) => (ticket.generation === this.current.generation ? undefined : this.refusal(now)),
       settle: (verdict, latency, now) =>
         this.changedTo(this.rules.settle(this.current, ticket, outcomeOf[verdict], latency, { now, openFor: this.openFor }))
     }
@@ -152,8 +153,10 @@ class Breaker implements CircuitBreaker, Guard<CircuitOpen> {
     const before = this.current
     this.current = next
     if (before.generation === next.generation && before._tag === next._tag) return undefined
-    this.meters.state?.unsafeUpdate(numbers[next._tag], [])
-    this.changes?.unsafeOffer({ from: before._tag, to: next._tag })
+    if (before._tag !== next._tag) {
+      this.meters.state?.unsafeUpdate(numbers[next._tag], [])
+      this.changes?.unsafeOffer({ from: before._tag, to: next._tag })
+    }
     if (next._tag === "Closed") this.stepped = this.openDuration.initial
     else if (next._tag !== "Open") return undefined
     return this.prepared()

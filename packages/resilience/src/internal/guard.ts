@@ -33,7 +33,9 @@ export interface Arrival {
 }
 
 /** Of a call that was let through. */
-export interface Pass {
+export interface Pass<Refusal = unknown> {
+  /** A refusal after all, for a call that had to wait further in while this guard changed its mind. */
+  readonly recalled?: (now: number) => Exit.Exit<never, Refusal> | undefined
   /** Told once how the call ended, `latency` milliseconds after it was let through; gives what is to be done because of it. */
   readonly settle: (verdict: Verdict, latency: number, now: number) => Effect.Effect<void> | undefined
 }
@@ -115,6 +117,11 @@ const admitFrom = (
           after(settleAll(passes, "ignored", 0, Monotonic.unsafeNow(arrival.clock)), Effect.failCause(cause)),
         onSuccess: (pass) => {
           passes.push(pass)
+          const now = Monotonic.unsafeNow(arrival.clock)
+          for (const earlier of passes) {
+            const recalled = earlier.recalled?.(now)
+            if (recalled !== undefined) return after(settleAll(passes, "ignored", 0, now), recalled)
+          }
           const next = admitFrom(i + 1, guards, passes, arrival)
           return Effect.isEffect(next) ? next : Effect.succeed(next)
         }
