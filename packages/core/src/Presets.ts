@@ -259,8 +259,9 @@ export const brookerDecorrelated = (options: { readonly base: number; readonly c
   return {
     initial: base,
     next: (previous, random) => {
-      const delay = whole(Math.min(cap, base + random * (3 * previous - base)))
-      return { state: delay, delay, most: Math.min(cap, 3 * previous) }
+      // Only the wait is a whole number: drawing from what was rounded would lose half a millisecond again each time.
+      const drawn = Math.min(cap, base + random * (3 * previous - base))
+      return { state: drawn, delay: whole(drawn), most: whole(Math.min(cap, 3 * previous)) }
     }
   }
 }
