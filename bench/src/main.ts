@@ -5,7 +5,8 @@ const benchmarks: Record<string, () => Promise<unknown>> = {
   retry: () => import("./retry.js"),
   sixClients: () => import("./sixClients.js"),
   sixClientsParts: () => import("./sixClientsParts.js"),
-  virtualTime: () => import("./virtualTime.js")
+  virtualTime: () => import("./virtualTime.js"),
+  workers: () => import("./workers.js")
 }
 
 const name = process.argv[2] ?? ""

@@ -168,7 +168,8 @@ export const atMost = (name: string, expected: number, digits: number, measure: 
 // -----------------------------------------------------------------------------
 
 /**
- * Runs a storm and checks its figures. `onProgress` is told how many replicas are done.
+ * Runs a storm and checks its figures. `replicate` gives the figures of its many runs, seeds 1 to its number of replicas; by default
+ * they are run here, one after the other.
  *
  * @example
  * ```ts
@@ -181,14 +182,13 @@ export const atMost = (name: string, expected: number, digits: number, measure: 
  * @category running
  * @since 0.1.0
  */
-export const check = (
+export const check = <E = VirtualTime.VirtualTimeError, R = never>(
   storm: Storm,
-  onProgress?: (done: number) => Effect.Effect<void>
-): Effect.Effect<Checked, VirtualTime.VirtualTimeError> =>
+  replicate: (storm: Storm) => Effect.Effect<ReadonlyArray<Summary.Summary>, E, R> = here as never
+): Effect.Effect<Checked, VirtualTime.VirtualTimeError | E, R> =>
   Effect.gen(function* () {
     const trace = yield* Simulation.run(storm.scenario, { seed: storm.seed })
-    const replicas =
-      storm.replicas === 0 ? [] : yield* Simulation.replicate(storm.scenario, { seeds: storm.replicas, onProgress })
+    const replicas = storm.replicas === 0 ? [] : yield* replicate(storm)
     const outcome: Outcome = { trace, summary: Summary.of(trace), replicas }
     const figures = storm.figures.map((figure) => {
       const measured = figure.measure(outcome)
@@ -196,3 +196,6 @@ export const check = (
     })
     return { storm, outcome, figures, holds: figures.every((figure) => figure.holds) }
   })
+
+const here = ({ replicas, scenario }: Storm): Effect.Effect<ReadonlyArray<Summary.Summary>, VirtualTime.VirtualTimeError> =>
+  Simulation.replicate(scenario, { seeds: replicas })
