@@ -105,7 +105,7 @@ export const thorough: ReadonlyArray<Storm> = [
  * import { Effect } from "effect"
  *
  * console.log(Effect.runSync(Catalogue.find("a4")).title) // Full jitter, one run
- * console.log(Effect.runSync(Effect.flip(Catalogue.find("A55"))).message.includes('Did you mean "A5"?')) // true
+ * console.log(Effect.runSync(Effect.flip(Catalogue.find("A55"))).message.includes('Did you mean "A5"')) // true
  * ```
  * @category getters
  * @since 0.1.0
