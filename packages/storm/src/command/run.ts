@@ -64,8 +64,11 @@ interface RunOptions {
   readonly json: boolean
 }
 
-/** A storm of many runs takes its threads, one of a single run is quicker without. */
+/** To start a thread takes about as long as so many short runs. */
+const worthThreads = 500
+
 const checked = (storm: Storm.Storm, { json, workers }: RunOptions) => {
+  if (storm.replicas < worthThreads && Option.isNone(workers)) return Storm.check(storm)
   const named = { name: `${storm.id} ${storm.title}`, source: { _tag: "Catalogue", id: storm.id } as const }
   return Storm.check(storm, ({ replicas }) =>
     Effect.map(replicated(named, { seeds: { from: 1, to: replicas }, workers, progress: !json }), ({ part }) => part.summaries)
