@@ -9,12 +9,15 @@ import * as BreakerStorms from "./BreakerStorms.js"
 import * as ClosedForms from "./ClosedForms.js"
 import * as CongestiveCollapse from "./CongestiveCollapse.js"
 import * as Contention from "./Contention.js"
+import * as GoodRetryBadRetry from "./GoodRetryBadRetry.js"
 import { didYouMean } from "./internal/nearest.js"
 import * as Metastable from "./Metastable.js"
 import * as OpenAndClosed from "./OpenAndClosed.js"
+import * as ServerSays from "./ServerSays.js"
 import * as SixClients from "./SixClients.js"
 import type { Storm } from "./Storm.js"
 import * as TokenBuckets from "./TokenBuckets.js"
+import * as WaysOut from "./WaysOut.js"
 
 // -----------------------------------------------------------------------------
 // errors
@@ -69,7 +72,10 @@ export const make = (
   ...BreakerStorms.storms,
   ...Contention.storms,
   ...OpenAndClosed.storms,
-  ...CongestiveCollapse.storms
+  ...CongestiveCollapse.storms,
+  ...GoodRetryBadRetry.storms,
+  ...ServerSays.storms,
+  ...WaysOut.storms
 ]
 
 /**
@@ -89,7 +95,9 @@ export const thorough: ReadonlyArray<Storm> = [
   ...Metastable.longer,
   ...Contention.full,
   ...OpenAndClosed.full,
-  ...CongestiveCollapse.full
+  ...CongestiveCollapse.full,
+  ...GoodRetryBadRetry.full,
+  ...WaysOut.full
 ]
 
 // -----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-import { Catalogue, HtmlReport, SixClients, Storm, TextReport } from "@breakwater/storm"
+import { Catalogue, CataloguePage, HtmlReport, SixClients, Storm, TextReport } from "@breakwater/storm"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { readFileSync } from "node:fs"
 
 const known = new Map<Storm.Storm, Promise<Storm.Checked>>()
 
@@ -37,6 +38,13 @@ describe("the catalogue", () => {
   ])("%s names every storm once", (_, storms) => {
     const ids = storms.map(({ id }) => id)
     assert.sameMembers([...new Set(ids)], ids)
+  })
+})
+
+describe("the page of the catalogue", () => {
+  it("is what the command makes of it", () => {
+    const made = CataloguePage.markdown({ everyDay: Catalogue.storms, thorough: Catalogue.thorough })
+    assert.strictEqual(readFileSync(new URL("../../../docs/catalogue.md", import.meta.url), "utf8"), made)
   })
 })
 

@@ -9,7 +9,8 @@ const markdown = Options.boolean("markdown").pipe(Options.withDescription("As a 
 
 /** What the catalogue holds. */
 export const list = Command.make("list", { json, markdown }, ({ json, markdown }) => {
-  if (markdown) return Console.log(CataloguePage.markdown({ everyDay: Catalogue.storms, thorough: Catalogue.thorough }))
+  if (markdown)
+    return Console.log(CataloguePage.markdown({ everyDay: Catalogue.storms, thorough: Catalogue.thorough }).trimEnd())
   const everyDay = new Set(Catalogue.storms.map(({ id }) => id))
   const storms = [
     ...Catalogue.storms.map((storm) => ({ storm, everyDay: true })),
