@@ -315,12 +315,18 @@ export const endInWords = (end: End | undefined): string => {
  */
 export const states = ["succeeded", "refused", "timed out", "doomed", "client gone", "unfinished", "waiting"] as const
 
+/** @internal */
+export interface Strip {
+  readonly state: (typeof states)[number]
+  readonly bins: ReadonlyArray<Span & { readonly count: number }>
+}
+
 /**
  * How many attempts of each outcome, and how many waits, there are at some time in each bin; states that never occur are left out.
  *
  * @internal
  */
-export const crowdBins = (trace: Trace.Trace, decisions: ReadonlyArray<Decision>) => {
+export const crowdBins = (trace: Trace.Trace, decisions: ReadonlyArray<Decision>): ReadonlyArray<Strip> => {
   const { at, spans, width } = binsOf(trace, 60)
   const counts = new Map<(typeof states)[number], Array<number>>()
   const count = (state: (typeof states)[number], { from, to }: Span) => {
@@ -350,7 +356,7 @@ export const crowd = (trace: Trace.Trace, decisions: ReadonlyArray<Decision> = [
   crowdTable(crowdBins(trace, decisions))
 
 /** @internal */
-export const crowdTable = (strips: ReturnType<typeof crowdBins>): Table =>
+export const crowdTable = (strips: ReadonlyArray<Strip>): Table =>
   binTable(
     strips.map(({ state }) => state),
     (strips[0]?.bins ?? []).map(({ from, to }, bin) => ({ from, to, cells: strips.map(({ bins }) => bins[bin]!.count) }))
