@@ -7,7 +7,7 @@ const known = new Map<string, Promise<Storm.Checked>>()
 
 /** Each storm is run once, however many questions are asked about it. */
 const check = (storm: Storm.Storm): Promise<Storm.Checked> => {
-  const checked = known.get(storm.id) ?? Effect.runPromise(Storm.check(storm))
+  const checked = known.get(storm.id) ?? Effect.runPromise(Effect.zipRight(Effect.sleep(0), Storm.check(storm)))
   known.set(storm.id, checked)
   return checked
 }

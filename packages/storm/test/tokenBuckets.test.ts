@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
 const holds = async (storm: Storm.Storm): Promise<void> => {
-  const { figures } = await Effect.runPromise(Storm.check(storm))
+  const { figures } = await Effect.runPromise(Effect.zipRight(Effect.sleep(0), Storm.check(storm)))
   for (const { figure, holds, measured } of figures) {
     assert.isTrue(holds, `${figure.name} must be ${figure.expected}, is ${measured}`)
   }
