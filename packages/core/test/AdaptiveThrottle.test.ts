@@ -93,33 +93,37 @@ describe("laws", () => {
 
   it("is the formula over all that was wanted and accepted in the tenths that count", () => {
     fc.assert(
-      fc.property(options, fc.array(happening, { maxLength: 60, size: "max" }), ({ maxProbability, multiplier, window }, happenings) => {
-        const rules = AdaptiveThrottle.make({ multiplier, window, maxProbability })
-        const history: Array<{ readonly at: number; readonly accepted: boolean }> = []
-        const expected = (now: number): number => {
-          const tenth = (time: number) => Number((BigInt(time) * 10n) / BigInt(window))
-          const counted = history.filter(({ at }) => tenth(now) - tenth(at) < 10)
-          const accepts = counted.filter(({ accepted }) => accepted).length
-          const wanted = counted.length
-          return Math.min(maxProbability, Math.max(0, (wanted - multiplier * accepts) / (wanted + 1)))
+      fc.property(
+        options,
+        fc.array(happening, { maxLength: 60, size: "max" }),
+        ({ maxProbability, multiplier, window }, happenings) => {
+          const rules = AdaptiveThrottle.make({ multiplier, window, maxProbability })
+          const history: Array<{ readonly at: number; readonly accepted: boolean }> = []
+          const expected = (now: number): number => {
+            const tenth = (time: number) => Number((BigInt(time) * 10n) / BigInt(window))
+            const counted = history.filter(({ at }) => tenth(now) - tenth(at) < 10)
+            const accepts = counted.filter(({ accepted }) => accepted).length
+            const wanted = counted.length
+            return Math.min(maxProbability, Math.max(0, (wanted - multiplier * accepts) / (wanted + 1)))
+          }
+          let state = rules.initial(0)
+          let now = 0
+          for (const { after, chance, outcome } of happenings) {
+            now += after
+            const before = JSON.stringify(state)
+            const probability = rules.probability(state, now)
+            assert.strictEqual(probability, expected(now))
+            assert.isTrue(probability >= 0 && probability < 1 && probability <= maxProbability)
+            const admission = rules.admit(state, chance, now)
+            assert.strictEqual(admission.admitted, chance >= probability)
+            const next = admission.admitted ? rules.settle(admission.state, outcome, now) : admission.state
+            assert.strictEqual(JSON.stringify(state), before, "a state is a value")
+            state = next
+            if (!admission.admitted) history.push({ at: now, accepted: false })
+            else if (outcome !== "ignored") history.push({ at: now, accepted: outcome === "accepted" })
+          }
         }
-        let state = rules.initial(0)
-        let now = 0
-        for (const { after, chance, outcome } of happenings) {
-          now += after
-          const before = JSON.stringify(state)
-          const probability = rules.probability(state, now)
-          assert.strictEqual(probability, expected(now))
-          assert.isTrue(probability >= 0 && probability < 1 && probability <= maxProbability)
-          const admission = rules.admit(state, chance, now)
-          assert.strictEqual(admission.admitted, chance >= probability)
-          const next = admission.admitted ? rules.settle(admission.state, outcome, now) : admission.state
-          assert.strictEqual(JSON.stringify(state), before, "a state is a value")
-          state = next
-          if (!admission.admitted) history.push({ at: now, accepted: false })
-          else if (outcome !== "ignored") history.push({ at: now, accepted: outcome === "accepted" })
-        }
-      })
+      )
     )
   })
 })

@@ -360,14 +360,19 @@ describe.each(Object.entries(subjects))("%s, for any options and any use", (name
 
   it("has back what permits took that are given back at once, in any order", () => {
     FastCheck.assert(
-      FastCheck.property(subject, steps, FastCheck.array(FastCheck.nat(), { maxLength: 40, size: "max" }), (subject, steps, picks) => {
-        const run = used(subject, steps)
-        run.held = []
-        const balance = run.balance()
-        run.drain()
-        for (const pick of [...picks, ...run.held.map(() => 0)]) run.giveBack(pick)
-        assert.strictEqual(run.balance(), balance)
-      }),
+      FastCheck.property(
+        subject,
+        steps,
+        FastCheck.array(FastCheck.nat(), { maxLength: 40, size: "max" }),
+        (subject, steps, picks) => {
+          const run = used(subject, steps)
+          run.held = []
+          const balance = run.balance()
+          run.drain()
+          for (const pick of [...picks, ...run.held.map(() => 0)]) run.giveBack(pick)
+          assert.strictEqual(run.balance(), balance)
+        }
+      ),
       { numRuns: 200 }
     )
   })
